@@ -1,4 +1,4 @@
-"""Everything that searches: backends for models, fronts, and the exact algorithms of each problem."""
+"""Exact solution methods: backends for models, Pareto fronts, and the exact algorithms of each problem."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mlsched.core.solver import ENGINE, Kind, Solver
 if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
 
-#: Backend -> module with `minimise`; `WORK`, the unit of its deterministic work limit; and `COMPILING`, about how long
-#: it takes to hand a model over, in the time that it took to build it: this is one step, which nothing can cut short.
+#: Backend -> module with `minimise`; `WORK`, the unit of its deterministic work limit; and `COMPILING`, the time of
+#: handing a model over as a multiple of the time of building it. This single step cannot be interrupted.
 BACKENDS = {"cp-sat": "mlsched.solvers.backends.cp_sat", "highs": "mlsched.solvers.backends.highs"}
-#: Whom a model for HiGHS is handed to by `engine=NAME`; names that are not here are Pyomo's.
+#: Engines for models that HiGHS also accepts, selected by `engine=NAME`; other names are Pyomo solvers.
 SOLVERS = {
     "highs": "mlsched.solvers.backends.highs",
     "scip": "mlsched.solvers.backends.math_opt",
@@ -31,7 +31,7 @@ PYOMO = "mlsched.solvers.backends.pyomo_solver"
 
 
 def available(problem: str | None = None, kind: Kind | None = None) -> list[Solver]:
-    """The registered solvers, of one problem and one kind if given."""
+    """Return the registered solvers, optionally only those of one problem and one kind."""
     return registry().available(problem, kind)
 
 
@@ -39,8 +39,8 @@ def run(request: Request) -> Outcome:
     """Return the outcome of a registered exact solver. The time limit includes building the model.
 
     If the limit would pass before a backend has the model, the outcome is "unknown", as soon as that is clear.
-    `request.better_than`: models look only for plans with a better value, and "infeasible" means that none exists;
-    algorithms of their own ignore it.
+    `request.better_than`: models look only for plans with a better value, and "infeasible" means that such a plan does
+    not exist; algorithms of their own ignore it.
     """
     solver, instance, limits = request.solver, request.instance, request.limits
     if solver.algorithm is not None:
@@ -91,10 +91,10 @@ def _built(request: Request, params: dict[str, Any], compiling: float) -> Formul
     if share.seconds is not None:
         share = dataclasses.replace(share, seconds=share.seconds / (1 + compiling))
     if compiling:
-        # The first model of a process loads Pyomo, which is no measure of the time for this model.
+        # The first model of a process loads Pyomo, whose time does not predict that of this model.
         importlib.import_module("pyomo.environ")
     deadline = Deadline(share.seconds)
-    assert request.solver.model is not None  # a solver without rule and algorithm has a model
+    assert request.solver.model is not None  # a solver without heuristic and algorithm has a model
     shown = request.instance.shown(request.solver.information)
     question = request.solver.model(shown, objectives=(request.objective,), limits=share, **params)
     if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
@@ -103,7 +103,7 @@ def _built(request: Request, params: dict[str, Any], compiling: float) -> Formul
 
 
 def _at_worst(request: Request) -> int | None:
-    """Return the worst value that an answer may have; None if no feasible plan is known."""
+    """Return the worst value that an answer may have; None if a feasible plan is not known."""
     instance, start, better_than = request.instance, request.start, request.better_than
     if better_than is None:
         return None if start is None or instance.violations(start) else instance.evaluate(start)[request.objective]
@@ -111,7 +111,7 @@ def _at_worst(request: Request) -> int | None:
 
 
 def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:
-    """The module of a backend, and what minimises a model with it."""
+    """Return the module of a backend and its function that minimises a model."""
     if name != "highs":
         module = importlib.import_module(BACKENDS[name])
         return module, module.minimise
@@ -120,7 +120,7 @@ def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:
 
 
 def _of_restricted(outcome: Outcome) -> Outcome:
-    """What an outcome about some of the plans alone says of the instance: its plan is valid, its bound is not."""
+    """Return an outcome about a subset of the plans as one about the instance: the plan is valid, the bound is not."""
     work = outcome.work if outcome.bound is None else {**outcome.work, "restricted_bound": float(outcome.bound)}
     return Outcome("unknown" if outcome.plan is None else "feasible", outcome.plan, None, outcome.stopped_by, work)
 

@@ -1,1 +1,1 @@
-"""How a single model is searched: CP-SAT and HiGHS within limits, in this process or in one of its own."""
+"""Solution of a single model: CP-SAT and HiGHS within limits, in this process or in a separate process."""

@@ -1,11 +1,11 @@
-"""Columns and prices: the linear relaxation of a choice of one option in every block, by HiGHS.
+"""Column generation: the linear relaxation of a choice of one option per block, solved by HiGHS.
 
     min  sum cost x    sum over the columns of a block = its count    sum use x <= capacity of each row    x >= 0
 
-Nothing here knows a problem. Whoever asks adds columns as prices make them worth while: `solve` gives the price of a
-unit of each row and the price of each block, and a column is worth adding when cost + price * use is below its block's.
-Every row can be overdrawn, and every block left out, at a cost beyond all others: so there always is a solution, and
-prices, whatever columns are there.
+This module is independent of the problem. Callers add columns whose reduced cost is negative: `solve` returns the
+price per unit of each row and the price of each block, and a column is added if cost + price * use is below the price
+of its block. Every row can be exceeded, and every block omitted, at a cost above all others. So a solution with prices
+always exists, whatever the columns.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from mlsched.core.errors import BackendError
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run_lp
 
-#: Of a column: its block (-1: none), its cost, and the rows it uses with the amounts.
+#: A column: its block (-1 if it is free), its cost, and the rows that it uses with the amounts.
 Column = tuple[int, float, Sequence[int], Sequence[float]]
 
 
 @dataclasses.dataclass
 class Relaxed:
-    """A solution of the relaxation: its value, how often each column is taken, prices of rows and of blocks."""
+    """A solution of the relaxation: its value, the amount of each column, prices of rows and of blocks."""
 
     value: float
     taken: Any
@@ -41,7 +41,7 @@ class Relaxation:
     def __init__(self, counts: Sequence[int], capacity: Sequence[float], beyond: float) -> None:
         self.blocks, self.rows, self.columns = len(counts), len(capacity), 0
         self._highs = new_highs(NO_LIMITS)
-        self._highs.setOptionValue("presolve", "off")  # it would throw the basis of the solve before away
+        self._highs.setOptionValue("presolve", "off")  # presolve would discard the basis of the previous solve
         highspy, infinite = import_highspy(), import_highspy().kHighsInf
         lp = highspy.HighsLp()
         rows = self.blocks + self.rows
@@ -58,7 +58,7 @@ class Relaxation:
         self._spare = rows
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Add columns; they are numbered on."""
+        """Add columns; numbering continues from the existing columns."""
         if not columns:
             return
         index: list[int] = []
@@ -89,7 +89,7 @@ class Relaxation:
         self.columns += count
 
     def allow(self, columns: Any, allowed: Any) -> None:
-        """Rule columns out, or allow them again."""
+        """Allow columns, or rule them out."""
         count = len(columns)
         if count:
             upper = np.where(allowed, import_highspy().kHighsInf, 0.0)
@@ -97,7 +97,7 @@ class Relaxation:
             check(self._highs.changeColsBounds(count, index, np.zeros(count), upper), "changeColsBounds")
 
     def solve(self, deadline: Deadline) -> Relaxed:
-        """The optimum over the allowed columns. Raises OutOfTime at the deadline."""
+        """Return the optimum over the allowed columns. Raises OutOfTime at the deadline."""
         highs, status = self._highs, import_highspy().HighsModelStatus
         for again in (False, True):
             if (remaining := deadline.remaining(MOMENT)) is not None:
@@ -108,7 +108,7 @@ class Relaxation:
             deadline.check()
             if again:
                 raise BackendError(f"highs ended a linear program with {highs.getModelStatus().name}")
-            highs.clearSolver()  # a warm start may go wrong: once more without
+            highs.clearSolver()  # a warm start may fail: solve once without it
         solution = highs.getSolution()
         dual = np.asarray(solution.row_dual)
         return Relaxed(

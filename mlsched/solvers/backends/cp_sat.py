@@ -1,4 +1,4 @@
-"""CP-SAT: run a formulation to proven optimality, or to its limits."""
+"""CP-SAT: solve a formulation to proven optimality, or until a limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mlsched.solvers.backends.one_of import check_hint
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-#: See `solvers.BACKENDS`: a model of CP-SAT's is handed over as it is.
+#: See `solvers.BACKENDS`: CP-SAT reads its models directly.
 COMPILING = 0.0
 
 
@@ -28,9 +28,9 @@ def minimise(
     hint: Plan | None,
     better_than: int | None = None,
 ) -> Outcome:
-    """Optimise one objective of `formulation`; with `better_than` among plans whose value is better than that.
+    """Minimise or maximise one objective of `formulation`; with `better_than`, only over plans with a better value.
 
-    With threads=1 and no wall-clock limit the answer depends on the seed alone; `limits.work` is CP-SAT's
+    With threads=1 and without a wall-clock limit the answer depends only on the seed. `limits.work` is CP-SAT's
     deterministic time.
     """
 
@@ -57,7 +57,7 @@ def minimise(
 
 
 def features(model: Any) -> frozenset[Feature]:
-    """What there is in a model that CP-SAT may be wrong about."""
+    """Return the features of a model about which CP-SAT may be wrong."""
     ends = [(v.domain[0], v.domain[-1]) for v in model.proto.variables]
     rows = [c.linear for c in model.proto.constraints if c.has_linear()]
     numbers = [float(x) for row in rows for x in (*row.coeffs, *row.domain) if abs(x) < 2**62]

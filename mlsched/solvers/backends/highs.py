@@ -1,7 +1,7 @@
-"""HiGHS: run a Pyomo formulation to proven optimality, or to its limits.
+"""HiGHS: solve a Pyomo formulation to proven optimality, or until a limit.
 
-Pyomo compiles the model; HiGHS is called directly because Pyomo's own interface passes no start and hides which limit
-was reached. `staged.py` says how an objective of several terms is minimised.
+Pyomo compiles the model. HiGHS is called directly because Pyomo's own interface passes no start and hides the limit
+that ended the search. `staged.py` explains how an objective of several terms is minimised.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import Matrix, bounds_of, compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
 
-#: See `solvers.BACKENDS`: 0.4 to 1.0 on models of 1,400 to 30,000 variables, and as much again for the first steps of
-#: HiGHS, in which it does not look at its clock: 9 s beyond a limit of 5 on `moving` (task graphs, total_accuracy).
+#: See `solvers.BACKENDS`: 0.4 to 1.0 on models of 1,400 to 30,000 variables, and the same again for the first steps of
+#: HiGHS, during which it does not check its clock: 9 s beyond a limit of 5 on `moving` (task graphs, total_accuracy).
 COMPILING = 2.0
-#: Seconds a nonzero that HiGHS' presolve may take, in which it looks at no clock either: 5.9 s for 506,000 on `moving`.
-#: Where less remains it is left out, and HiGHS keeps to its limit.
+#: Seconds per nonzero that HiGHS' presolve may take, also without checking the clock: 5.9 s for 506,000 on `moving`.
+#: If less time remains, presolve is skipped, and HiGHS respects its limit.
 PRESOLVING = 1.2e-5
 #: Nonzeros of a linear program that may take a second or more.
 LONG = 20_000
@@ -41,16 +41,18 @@ def minimise(
     hint: Plan | None,
     better_than: int | None = None,
 ) -> Outcome:
-    """Optimise one objective of `formulation`, term after term. `limits.work` limits branch-and-bound nodes.
+    """Minimise or maximise one objective of `formulation`, term by term.
 
-    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
+    `limits.work` limits branch-and-bound nodes. With `better_than`, only plans with a better value count; "infeasible"
+    then
+    means that such a plan does not exist.
     """
     run = _Run(formulation, limits, hint)
     return believed(minimise_terms(run, formulation, objective, sense, better_than), "highs", run.matrix.features)
 
 
 class _Run:
-    """One formulation inside HiGHS, solved for one term after another."""
+    """One formulation in HiGHS, solved for one term after another."""
 
     name = "highs"
 
@@ -65,7 +67,7 @@ class _Run:
             self._start(hint)
 
     def _start(self, hint: Plan) -> None:
-        """Pass a plan as the start. It may name some variables only; HiGHS completes it or drops it."""
+        """Pass a plan as the start. It may name only some variables; HiGHS completes it or drops it."""
         import highspy
 
         pairs = self.formulation.encode(hint)
@@ -116,18 +118,18 @@ class _Run:
         return Stage(ended, solution, value, value if ended == "optimal" else safe_bound(info.mip_dual_bound))
 
     def fix(self, term: Term, sign: int, value: int) -> None:
-        """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
+        """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
         cost, constant = self.costs(sign * term.expression)
         index = np.flatnonzero(cost).astype(np.int32)
         upper = value + 0.5 - constant
         check(self.highs.addRow(-np.inf, upper, len(index), index, cost[index]), "addRow")
 
     def costs(self, expression: Any) -> tuple[Any, float]:
-        """Dense cost vector and constant of a linear expression."""
+        """Return the dense cost vector and the constant of a linear expression."""
         return self.matrix.costs(expression)
 
     def decode(self, solution: Any) -> Plan:
-        """The plan of a vector of column values."""
+        """Return the plan of a vector of column values."""
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
@@ -147,7 +149,7 @@ def _lp(matrix: Matrix) -> Any:
 
 
 def check(status: Any, call: str) -> None:
-    """Raise BackendError where a call of HiGHS' interface failed."""
+    """Raise BackendError if a call of the HiGHS interface failed."""
     import highspy
 
     if status == highspy.HighsStatus.kError:
@@ -155,10 +157,10 @@ def check(status: Any, call: str) -> None:
 
 
 def run(highs: Any) -> None:
-    """Run HiGHS; where its presolve breaks down, once more without it.
+    """Run HiGHS; if its presolve fails, run it once without presolve.
 
-    HiGHS 1.13.1 ends with kSolveError on some infeasible models that presolve reduces to nothing, such as
-    2x + y + 2z = 0, x = 0, y = -1, z integer in [-1, 1]; without presolve it says that they are infeasible.
+    HiGHS 1.13.1 ends with kSolveError on some infeasible models that presolve reduces to an empty model, such as
+    2x + y + 2z = 0, x = 0, y = -1, z integer in [-1, 1]; without presolve it reports that they are infeasible.
     """
     _run_once(highs)
     if highs.getModelStatus() == import_highspy().HighsModelStatus.kSolveError:
@@ -169,9 +171,9 @@ def run(highs: Any) -> None:
 
 
 def _run_once(highs: Any) -> None:
-    """Run HiGHS such that Ctrl-C ends it, however often it was ended before.
+    """Run HiGHS such that Ctrl-C ends it, even if earlier runs were also interrupted.
 
-    highspy's own `cancelSolve` keeps a HiGHS that it has ended from ever running again.
+    highspy's own `cancelSolve` prevents a HiGHS instance that it has ended from running again.
     """
     ended = threading.Event()
 
@@ -190,7 +192,7 @@ def _run_once(highs: Any) -> None:
 
 
 def run_lp(highs: Any) -> None:
-    """Run HiGHS on a linear program: where that may take long, such that Ctrl-C ends it."""
+    """Run HiGHS on a linear program; make large programs interruptible by Ctrl-C."""
     if highs.getNumNz() < LONG:
         highs.run()
     else:
@@ -198,7 +200,7 @@ def run_lp(highs: Any) -> None:
 
 
 def new_highs(limits: Limits) -> Any:
-    """A HiGHS instance that keeps to the limits, set for models whose objectives are integers."""
+    """Return a HiGHS instance with these limits, set for models whose objectives are integers."""
     highs = import_highspy().Highs()
     # Without this reset, a solve with another number of threads than the first of the process ends in kNotset.
     import_highspy().Highs.resetGlobalScheduler(True)
@@ -219,7 +221,7 @@ def new_highs(limits: Limits) -> Any:
 
 @functools.cache
 def import_highspy() -> Any:
-    """highspy, or an InvalidInput in one line where it is missing or incompatible: no plan that is known hides that."""
+    """Return highspy. Raise InvalidInput if it is missing or incompatible, even if a plan is known."""
     try:
         import highspy
     except ImportError as error:

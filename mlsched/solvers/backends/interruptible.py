@@ -1,8 +1,8 @@
-"""Ctrl-C while a solver's own code runs.
+"""Ctrl-C while native solver code runs.
 
-Python handles a signal between two steps of its own, on the main thread. A search in C++ that was begun there is one
-step, however long it takes: without a time limit, Ctrl-C would never come through. So such a search runs on another
-thread, and the main one waits, which a signal ends at once.
+Python handles a signal on the main thread, between two of its own steps. A C++ search on that thread is a single step,
+so Ctrl-C would only take effect at its end. Therefore the search runs on another thread while the main thread waits. A
+signal ends the waiting immediately.
 """
 
 from __future__ import annotations
@@ -14,25 +14,28 @@ from typing import TypeVar
 from mlsched.core.interrupts import on_stop
 
 T = TypeVar("T")
-#: Seconds between two attempts to stop a search that an interrupt ends.
+#: Seconds between two attempts to stop an interrupted search.
 AGAIN = 0.05
 
 
 def interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
-    """What `search` returns, or raises; what a signal's handler raises meanwhile ends it by `stop` and is raised here.
+    """Return or raise the result of `search`; a signal handler's exception stops the search and is raised here.
 
-    stop: ends the search from any thread. It is called until the search has ended, since one that has not begun cannot
-    be stopped as a rule. Where no thread can be started, as at a limit of memory, the search runs on this one. A user
-    who asks for the end (`interrupts.stopping`) ends the search by `stop` as well, and what it has found is returned.
+    Args:
+        search: The native search. It runs on this thread if a thread cannot be started, for example at a memory limit.
+        stop: Ends the search from any thread. It is called until the search has ended, because a search that has not
+            begun usually cannot be stopped.
+
+    If the user requests the end (`interrupts.stopping`), `stop` ends the search and its result is returned.
     """
     with on_stop(stop):
-        if threading.current_thread() is not threading.main_thread():  # signals are handled on the main one alone
+        if threading.current_thread() is not threading.main_thread():  # signals are handled only on the main thread
             return search()
         return _apart(search, stop)
 
 
 def _apart(search: Callable[[], T], stop: Callable[[], object]) -> T:
-    """Return what `search` returns on a thread of its own."""
+    """Return the result of `search`, run on a separate thread."""
     found: list[T] = []
     failures: list[BaseException] = []
     begun, given_up, over, lock = False, False, threading.Event(), threading.Lock()
@@ -50,7 +53,7 @@ def _apart(search: Callable[[], T], stop: Callable[[], object]) -> T:
 
     try:
         try:
-            # Interrupted here, the thread may be about to begin, or not be there at all.
+            # After an interrupt here, the thread may be starting, or may not exist.
             threading.Thread(target=run, daemon=True).start()
         except RuntimeError:
             with lock:

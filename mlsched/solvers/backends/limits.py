@@ -1,4 +1,4 @@
-"""CP-SAT within limits, for `backends/cp_sat.py` and for the algorithms that start it themselves."""
+"""CP-SAT within limits, for `backends/cp_sat.py` and for the algorithms that start CP-SAT themselves."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from mlsched.core.formulation import Limits, StoppedBy
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-#: Name of CP-SAT's deterministic measure in `Outcome.work`, of which `Limits.work` is the limit.
+#: Name of CP-SAT's deterministic measure in `Outcome.work`, which `Limits.work` limits.
 WORK = "deterministic_time"
 
 
 def until(deadline: Deadline, limits: Limits) -> Limits:
-    """The limits, with the time that remains until the deadline: a moment at least, as solvers need one."""
+    """Return the limits with the time that remains until the deadline, at least a moment, as solvers require."""
     return dataclasses.replace(limits, seconds=deadline.remaining(MOMENT))
 
 
 def within(limits: Limits) -> cp_model.CpSolver:
-    """A solver that keeps to the limits."""
+    """Return a solver with these limits."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = limits.threads
-    # Ctrl-C must interrupt the program, not end this solve early and pass for a result.
+    # Ctrl-C must interrupt the program. CP-SAT would end early and return normally.
     solver.parameters.catch_sigint_signal = False
     solver.parameters.random_seed = limits.seed % 2**31
-    # A family of presolve rules with which CP-SAT 9.15 certified an optimum 34 % off (google/or-tools issue 5293).
+    # Disable a family of presolve rules with which CP-SAT 9.15 certified an optimum 34 % off (google/or-tools issue
+    # 5293).
     solver.parameters.presolve_inclusion_work_limit = 0
     if limits.seconds is not None:
         solver.parameters.max_time_in_seconds = limits.seconds
@@ -38,13 +39,13 @@ def within(limits: Limits) -> cp_model.CpSolver:
     return solver
 
 
-#: CP-SAT's strategies for the full problem, those first that help most with schedules. CP-SAT takes as many as it has
-#: threads; in its own order, core-guided search comes so late that it takes part with many threads only.
+#: CP-SAT's strategies for the full problem, the most useful for schedules first. CP-SAT uses one per thread; in its
+#: own order, core-guided search is so late that it runs only with many threads.
 CORE_FIRST = ("core", "reduced_costs", "default_lp", "quick_restart", "no_lp", "objective_lb_search")
 
 
 def stopped_by(proved: bool, limits: Limits, work: dict[str, float]) -> StoppedBy:
-    """Why a solve that spent `work` ended."""
+    """Return why a solve that spent `work` ended."""
     if proved:
         return "proof"
     if limits.work is not None and work[WORK] >= limits.work:

@@ -1,7 +1,7 @@
-"""SCIP, and OR-Tools' own HiGHS: the solvers inside the OR-Tools wheel, for the models that HiGHS gets.
+"""SCIP, and OR-Tools' own HiGHS: the solvers inside the OR-Tools wheel, for the models that HiGHS also accepts.
 
-They cost no further dependency. SCIP is an engine of its own; HiGHS in another wrapper is HiGHS, of another version.
-`staged.py` says how an objective of several terms is minimised.
+They come without a further dependency. SCIP is an independent engine. The other is HiGHS in another wrapper and
+version. `staged.py` explains how an objective of several terms is minimised.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mlsched.solvers.backends.pyomo_matrix import bounds_of, compile_model
 from mlsched.solvers.backends.scip_process import Apart
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
 
-#: Name by which a solver is asked for -> its name in MathOpt.
+#: The user's name of a solver -> its name in MathOpt.
 NAMES = {"scip": "GSCIP", "ortools-highs": "HIGHS"}
 #: See `solvers.BACKENDS`: 0.8 to 3.0 on models of 1,400 to 30,000 variables.
 COMPILING = 2.5
@@ -42,9 +42,11 @@ def minimise(
     *,
     solver: str = "scip",
 ) -> Outcome:
-    """Optimise one objective of `formulation`, term after term. `limits.work` limits branch-and-bound nodes.
+    """Minimise or maximise one objective of `formulation`, term by term.
 
-    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
+    `limits.work` limits branch-and-bound nodes. With `better_than`, only plans with a better value count; "infeasible"
+    then
+    means that such a plan does not exist.
     """
     run = _Run(formulation, limits, hint, solver)
     outcome = minimise_terms(run, formulation, objective, sense, better_than)
@@ -52,7 +54,7 @@ def minimise(
 
 
 class _Run:
-    """One formulation inside a solver of MathOpt, solved for one term after another."""
+    """One formulation in a MathOpt solver, solved for one term after another."""
 
     def __init__(self, formulation: Formulation, limits: Limits, hint: Plan | None, solver: str) -> None:
         from ortools.math_opt.python import mathopt
@@ -71,7 +73,7 @@ class _Run:
         return self.mathopt.SolutionHint(variable_values=values)
 
     def costs(self, expression: Any) -> tuple[Any, float]:
-        """Dense cost vector and constant of a linear expression."""
+        """Return the dense cost vector and the constant of a linear expression."""
         return self.matrix.costs(expression)
 
     def solve(self, term: Term, sign: int) -> Stage:
@@ -106,7 +108,7 @@ class _Run:
         )
 
     def fix(self, term: Term, sign: int, value: int) -> None:
-        """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
+        """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
         cost, constant = self.costs(sign * term.expression)
         self.model.add_linear_constraint(self._sum(cost) <= value + 0.5 - constant)
 
@@ -114,19 +116,19 @@ class _Run:
         return self.mathopt.LinearSum(float(cost[i]) * self.columns[i] for i in np.flatnonzero(cost).tolist())
 
     def decode(self, solution: Any) -> Plan:
-        """The plan of a vector of column values."""
+        """Return the plan of a vector of column values."""
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
 def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), gap: float = ABSOLUTE_GAP) -> Any:
-    """MathOpt's result of a model by one of its solvers, within limits and up to an absolute gap."""
+    """Solve a model with one MathOpt solver, within limits and up to an absolute gap; return MathOpt's result."""
     from ortools.math_opt.python import mathopt
     from ortools.util.python.solve_interrupter import SolveInterrupter  # type: ignore[import-untyped]
 
     given: dict[str, Any] = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
     given["random_seed"] = limits.seed % 2**31
     if name == "scip":
-        # OR-Tools sets HiGHS' threads for all of a process.
+        # OR-Tools sets HiGHS' threads for the complete process.
         given["threads"] = limits.threads
         given["gscip"] = _scip_parameters()
     if limits.seconds is not None:
@@ -134,8 +136,8 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
     if limits.work is not None:
         given["node_limit"] = max(1, round(limits.work))
     parameters = mathopt.SolveParameters(**given)
-    # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and AttributeError
-    # where it fails to make one.
+    # OR-Tools 9.15 raises RuntimeError for models and parameters that a MathOpt solver refuses, and AttributeError if
+    # it cannot create one.
     try:
         if name == "scip" and within_stopping():
             apart = Apart(model, parameters, [hint.variable_values for hint in hints])
@@ -151,14 +153,14 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
                 interrupter=interrupter,
             )
 
-        # In Python, outside the command line, Ctrl-C waits for SCIP: a process of its own takes half a second.
+        # In Python, outside the command line, Ctrl-C waits for SCIP: starting a separate process takes half a second.
         return search() if interrupter is None else interruptible(search, interrupter.interrupt)
     except (RuntimeError, AttributeError) as error:
         raise BackendError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
 
 
 def model_of(matrix: Any, low: Any, high: Any, integer: Any) -> tuple[Any, list[Any]]:
-    """A model of MathOpt with the rows of a matrix and columns with these bounds and kinds, and its variables."""
+    """Return a MathOpt model with the rows of a matrix and columns with these bounds and types, and its variables."""
     from ortools.math_opt.python import mathopt
 
     model = mathopt.Model()
@@ -178,7 +180,7 @@ def model_of(matrix: Any, low: Any, high: Any, integer: Any) -> tuple[Any, list[
 
 
 def _scip_parameters() -> Any:
-    """SCIP's tolerance as HiGHS' here: its own, 1e-6, is not small against a unit of large coefficients."""
+    """Return SCIP's parameters with the tolerance of HiGHS: SCIP's 1e-6 is too large for large coefficients."""
     from ortools.math_opt.solvers.gscip import gscip_pb2
 
     return gscip_pb2.GScipParameters(real_params={"numerics/feastol": 1e-9})

@@ -1,4 +1,4 @@
-"""What the backends share: a budget of limits for several solves, disjunctions, and the check of a start."""
+"""Shared parts of the backends: a budget of limits for several solves, disjunctions, and the check of a start."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome, StoppedBy
 
-#: A backend: solve one formulation for one objective, within limits, from a hint, for what is better than a value.
+#: A backend: solve one formulation for one objective, within limits, from a hint, for plans better than a value.
 Backend = Callable[[Formulation, str, Sense, Limits, Plan | None, int | None], Outcome]
 
 
 class Budget:
-    """The limits that several solves share, and what they have used; `unit` is the entry of `work` that is limited."""
+    """The limits that several solves share, and their use so far; `unit` is the limited entry of `work`."""
 
     def __init__(self, limits: Limits, unit: str) -> None:
         self._limits, self._unit = limits, unit
@@ -23,13 +23,13 @@ class Budget:
         self.work: Counter[str] = Counter()
 
     def exhausted(self) -> StoppedBy | None:
-        """The limit that is used up; None where none is."""
+        """Return the limit that is used up; None if all have some left."""
         if self._limits.work is not None and self.work[self._unit] >= self._limits.work:
             return "work limit"
         return "time limit" if self._deadline.passed() else None
 
     def remaining(self) -> Limits:
-        """What remains for the next solve."""
+        """Return the remaining limits for the next solve."""
         work = None if self._limits.work is None else self._limits.work - self.work[self._unit]
         return dataclasses.replace(self._limits, seconds=self._deadline.remaining(MOMENT), work=work)
 
@@ -44,12 +44,15 @@ def solve_one_of(
     value_of: Callable[[Plan], int],
     better_than: int | None = None,
 ) -> Outcome:
-    """The best plan over all parts, taken in the order of their bounds; none is built that cannot beat the incumbent.
+    """Return the best plan over all parts; parts whose bound cannot beat the incumbent are not built.
 
-    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
+    Parts are solved in the order of their bounds. With `better_than`, only plans with a better value count;
+    "infeasible"
+    then means that such a plan does not exist.
 
-    When minimising, the bound of the whole is the smallest of the incumbent's value, the bounds of the parts that a
-    limit ended, and those of the parts that were not reached.
+    When minimising, the overall bound is the smallest of the incumbent's value, the bounds of the parts that a limit
+    ended,
+    and the bounds of the parts that were not reached.
     """
     sign = 1 if sense == "min" else -1
     best, best_value = None, None if better_than is None else sign * better_than
@@ -82,7 +85,16 @@ def _conclude(
     stopped: StoppedBy,
     work: Counter[str],
 ) -> Outcome:
-    """The outcome of a disjunction. best_value and open_bounds are those of sign * objective, which is minimised."""
+    """Return the outcome of a disjunction.
+
+    Args:
+        best: Best plan, if any.
+        best_value: Its value of sign * objective, which is minimised.
+        open_bounds: Bounds on sign * objective of the unfinished parts.
+        sign: 1 to minimise the objective, -1 to maximise it.
+        stopped: Reason of the end.
+        work: Work of all parts, by measure.
+    """
     lower_bound = min(open_bounds + ([] if best_value is None else [best_value]), default=None)
     bound = None if lower_bound is None else sign * lower_bound
     if best is None:

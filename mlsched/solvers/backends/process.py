@@ -1,11 +1,12 @@
-"""CP-SAT in a process of its own, for parameters with which it may abort the whole process.
+"""CP-SAT in a separate process, for parameters with which it may abort its process.
 
-Learning cutting planes (`use_pb_resolution`) is such a parameter: now and then one of CP-SAT's internal checks fails
-(google/or-tools issue 3711), which ends the process. Here that ends a helper, and the caller goes on without its proof.
+Learning cutting planes (`use_pb_resolution`) is such a parameter: occasionally one of CP-SAT's internal checks fails
+(google/or-tools issue 3711), which ends the process. Here only a helper process ends, and the caller continues without
+its proof.
 
-This file is also the helper's program, which is why it imports nothing of the library. The two talk in lines of JSON:
-models and parameters as text one way, answers the other way. A helper stops its search and ends
-when its input is closed, so it never outlives the caller.
+This file is also the helper's program, so it cannot import from the library. Both sides exchange lines of JSON: models
+and parameters as text in one direction, answers in the other. A helper stops its search and exits when its input is
+closed, so it never outlives the caller.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """How a search ended: CP-SAT's status ("ABORTED": a check of its own failed), its bound in units of the objective
-    (None: none), a value per variable (empty: no solution), and the deterministic time that it took."""
+    """Result of a search: CP-SAT's status ("ABORTED": an internal check failed), its bound in units of the objective
+    (None: without a bound), a value per variable (empty: without a solution), and the deterministic time used.
+    """
 
     status: str
     bound: float | None = None
@@ -34,9 +36,9 @@ class Ended:
 
 
 class Helpers:
-    """Helpers for many searches: one that has answered waits for the next, which saves the start of a process.
+    """A pool of helper processes: an idle helper waits for the next search, which saves starting a process.
 
-    The CPU time of helpers counts as the caller's when they have ended, for which `close` waits.
+    The CPU time of helpers counts as the caller's after they have ended, for which `close` waits.
     """
 
     def __init__(self) -> None:
@@ -45,7 +47,7 @@ class Helpers:
         self.close = weakref.finalize(self, _end, self._idle)
 
     def take(self) -> subprocess.Popen[str]:
-        """A helper that has nothing to do."""
+        """Return an idle helper."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
@@ -53,7 +55,7 @@ class Helpers:
         return subprocess.Popen([sys.executable, "-P", __file__], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def give_back(self, helper: subprocess.Popen[str]) -> None:
-        """A helper that has answered."""
+        """Add a helper that has answered to the idle ones."""
         with self._lock:
             if self.close.alive:
                 self._idle.append(helper)
@@ -63,13 +65,13 @@ class Helpers:
 
 def _end(helpers: list[subprocess.Popen[str]]) -> None:
     while helpers:
-        # What it was not told when it ended cannot be told as its input is closed.
+        # Closing the input would fail on text that the helper had not read when it ended.
         with contextlib.suppress(BrokenPipeError), helpers.pop() as helper:
             helper.kill()
 
 
 class Apart:
-    """One search of a model with its objective, in a helper: of its own where no `helpers` are given."""
+    """One search of a model with its objective, in a helper of `helpers` or else in one of its own."""
 
     def __init__(self, model: Any, parameters: Any, helpers: Helpers | None = None) -> None:
         self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters)})
@@ -78,11 +80,11 @@ class Apart:
         self._process: subprocess.Popen[str] | None = None
 
     def stop(self) -> None:
-        """End the search, from any thread; `run` then returns what is known."""
+        """End the search, from any thread; `run` then returns the results so far."""
         self._stopped.set()
         with self._lock:
             if self._process is not None and self._process.stdin is not None:
-                # It may be closed, or its reader gone.
+                # The pipe may be closed, or its reader may have exited.
                 with contextlib.suppress(OSError, ValueError):
                     self._process.stdin.close()
 
@@ -101,7 +103,7 @@ class Apart:
             if again:
                 helpers.give_back(helper)
             else:
-                # It would take a while to tidy up.
+                # Do not wait for the helper's cleanup.
                 _end([helper])
         return ended
 
@@ -126,7 +128,7 @@ class Apart:
 
 
 def _helper() -> None:
-    """The program: tasks from the standard input, answers to the standard output."""
+    """Run as the helper program: read tasks from the standard input, write answers to the standard output."""
     from ortools.sat.python import cp_model_helper as cp_sat
 
     tasks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -151,7 +153,7 @@ def _helper() -> None:
         solver.set_parameters(parameters)
         searching.append(solver)
         if closed.is_set():
-            # A wrapper that is stopped before it begins does not begin.
+            # CP-SAT's wrapper does not start if it was stopped before.
             solver.stop_search()
         run: Any = solver.solve
         search = run(model)
@@ -164,7 +166,7 @@ def _helper() -> None:
         }
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
-    # Without tidying up, which would wait for the thread that listens.
+    # Skip the cleanup, which would wait for the reading thread.
     os._exit(0)
 
 

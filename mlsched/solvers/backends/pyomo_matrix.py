@@ -1,4 +1,4 @@
-"""A linear Pyomo model as the matrices that HiGHS takes."""
+"""Conversion of a linear Pyomo model to the matrices that HiGHS reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.solvers.backends.known_bugs.models import Feature, features_of
 
-#: Largest coefficient of a row: beyond it, HiGHS' feasibility tolerance (1e-9) is no longer small against one unit.
+#: Largest coefficient of a row: beyond it, HiGHS' feasibility tolerance (1e-9) is too large compared with one unit.
 LARGEST = 1e8
 
 
@@ -20,7 +20,7 @@ LARGEST = 1e8
 class Matrix:
     """Rows `row_lower <= A x <= row_upper` in compressed columns; `columns` are the Pyomo variables of x.
 
-    constraints: of each row, the Pyomo constraint.
+    constraints: the Pyomo constraint of each row.
     """
 
     columns: list[Any]
@@ -34,11 +34,11 @@ class Matrix:
 
     @property
     def row_names(self) -> list[str]:
-        """The name of each row's constraint."""
+        """Return the name of each row's constraint."""
         return [constraint.name for constraint in self.constraints]
 
     def costs(self, expression: Any) -> tuple[Any, float]:
-        """Dense cost vector and constant of a linear expression."""
+        """Return the dense cost vector and the constant of a linear expression."""
         from pyomo.repn import generate_standard_repn
 
         linear = generate_standard_repn(expression)
@@ -50,15 +50,16 @@ class Matrix:
         return cost, float(linear.constant)
 
     def features(self) -> frozenset[Feature]:
-        """What there is in the model that a solver may be wrong about."""
+        """Return the features of the model about which a solver may be wrong."""
         return features_of(*bounds_of(self.columns), [*self.values, *self.row_lower, *self.row_upper])
 
 
 def compile_model(model: Any) -> Matrix:
-    """Every variable of the model is a column, whether or not a constraint mentions it; every constraint a row.
+    """Return the matrix of a model: a column per variable, even if unused, and a row per constraint.
 
-    Pyomo's own compiler (`LinearStandardFormCompiler`) imports scipy.stats before its first model, which takes more CPU
-    time than most models, and on small ones it is several times slower.
+    Pyomo's own compiler (`LinearStandardFormCompiler`) imports scipy.stats before its first model, which takes more
+    CPU
+    time than most models. On small models it is also several times slower.
     """
     import pyomo.environ as pyo
 
@@ -91,7 +92,7 @@ def compile_model(model: Any) -> Matrix:
 
 
 class _Row(NamedTuple):
-    """lower <= coefficients * variables <= upper, of a Pyomo constraint."""
+    """lower <= coefficients * variables <= upper, for a Pyomo constraint."""
 
     coefficients: Sequence[float]
     variables: Sequence[Any]
@@ -101,13 +102,13 @@ class _Row(NamedTuple):
 
     @property
     def says_something(self) -> bool:
-        """Whether it is not true of all values."""
+        """Return False if all values satisfy the row."""
         unbounded = self.lower == -np.inf and self.upper == np.inf
         return not unbounded and (len(self.variables) > 0 or not self.lower <= 0 <= self.upper)
 
 
 def _row(constraint: Any) -> _Row:
-    """A linear constraint of Pyomo's; what is fixed in it goes to its ends."""
+    """Return the row of a linear Pyomo constraint; fixed variables move to its bounds."""
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn
 
@@ -121,7 +122,7 @@ def _row(constraint: Any) -> _Row:
 
 
 def _refuse_unknown(model: Any) -> None:
-    """What restricts plans beyond rows, such as a set of which one variable may be positive, would be passed over."""
+    """Refuse restrictions other than rows, such as special ordered sets, which a matrix would ignore."""
     import pyomo.environ as pyo
     from pyomo.repn.util import categorize_valid_components
 
@@ -133,7 +134,7 @@ def _refuse_unknown(model: Any) -> None:
 
 
 def bounds_of(columns: list[Any]) -> tuple[Any, Any, Any]:
-    """Lower and upper bounds of Pyomo variables (infinite where they have none), and which are integer."""
+    """Return lower and upper bounds of Pyomo variables (infinite if missing), and which variables are integer."""
     low = np.array([-np.inf if v.lb is None else v.lb for v in columns], dtype=np.float64)
     high = np.array([np.inf if v.ub is None else v.ub for v in columns], dtype=np.float64)
     return low, high, np.array([v.is_integer() for v in columns], dtype=bool)

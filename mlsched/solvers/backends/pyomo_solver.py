@@ -1,8 +1,9 @@
-"""Any solver that Pyomo can start (gurobi, cplex, cbc, scip_direct ...), for the models that HiGHS gets.
+"""Any solver that Pyomo can start (gurobi, cplex, cbc, scip_direct ...), for the models that HiGHS also accepts.
 
-Pyomo's interface passes no start, hides which limit was reached, and names no common option for gaps: the model is
-solved to the solver's own tolerances, so options that prove the last integer are set for those whose names are known
-(`EXACT`), and for another solver "optimal" is called so only where its bound proves the value. `staged.py` says how an
+Pyomo's interface passes no start, hides the limit that ended the search, and has no common option for gaps. The model
+is solved to the solver's own tolerances. Options that prove the last integer are set for solvers whose option names
+are
+known (`EXACT`). Another solver's "optimal" counts only if its bound proves the value. `staged.py` explains how an
 objective of several terms is minimised.
 """
 
@@ -20,7 +21,7 @@ from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bo
 from mlsched.solvers.backends.pyomo_matrix import compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
 
-#: Beginning of a solver's name in Pyomo -> options by which its "optimal" holds to the last integer.
+#: Prefix of a solver's name in Pyomo -> options that make its "optimal" exact to the last integer.
 EXACT: dict[str, dict[str, float]] = {
     "gurobi": {"MIPGap": 0.0, "MIPGapAbs": ABSOLUTE_GAP, "IntFeasTol": 1e-9},
     "cplex": {"mip_tolerances_mipgap": 0.0, "mip_tolerances_absmipgap": ABSOLUTE_GAP},
@@ -30,10 +31,10 @@ EXACT: dict[str, dict[str, float]] = {
     "highs": {"mip_rel_gap": 0.0, "mip_abs_gap": ABSOLUTE_GAP},
     "appsi_highs": {"mip_rel_gap": 0.0, "mip_abs_gap": ABSOLUTE_GAP},
 }
-#: Beginning of a solver's name in Pyomo -> its option for threads.
+#: Prefix of a solver's name in Pyomo -> its option for threads.
 THREADS = {"gurobi": "Threads", "cplex": "threads", "cbc": "threads", "highs": "threads", "appsi_highs": "threads"}
 
-#: See `solvers.BACKENDS`: as HiGHS', whose compiler it shares.
+#: See `solvers.BACKENDS`: as for HiGHS, which shares the compiler.
 COMPILING = 1.0
 
 
@@ -47,9 +48,9 @@ def minimise(
     *,
     solver: str,
 ) -> Outcome:
-    """Optimise one objective of `formulation`, term after term, from no start.
+    """Minimise or maximise one objective of `formulation`, term by term, without a start.
 
-    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
+    With `better_than`, only plans with a better value count; "infeasible" then means that such a plan does not exist.
     """
     if limits.work is not None:
         raise InvalidInput(f"work_limit: Pyomo has no limit of work for {solver}; use time_limit, or another solver")
@@ -57,7 +58,7 @@ def minimise(
 
 
 class _Run:
-    """One formulation, handed to a solver of Pyomo's for one term after another."""
+    """One formulation in a Pyomo solver, solved for one term after another."""
 
     def __init__(self, formulation: Formulation, limits: Limits, name: str) -> None:
         import pyomo.environ as pyo
@@ -75,12 +76,12 @@ class _Run:
             self.solver.options[threads] = limits.threads
 
     def costs(self, expression: Any) -> tuple[Any, float]:
-        """Dense cost vector and constant of a linear expression."""
+        """Return the dense cost vector and the constant of a linear expression."""
         return self.matrix.costs(expression)
 
     def solve(self, term: Term, sign: int) -> Stage:
         """Minimise sign * term without its weight, which would only scale it."""
-        self.costs(term.expression)  # refuses what is not linear
+        self.costs(term.expression)  # refuses nonlinear expressions
         self.model.del_component("objective_of_stage")
         self.model.objective_of_stage = self.pyo.Objective(expr=sign * term.expression + 0 * self._any())
         more: dict[str, Any] = {}
@@ -88,13 +89,13 @@ class _Run:
             more["timelimit"] = max(0.01, remaining)
         try:
             result = self.solver.solve(self.model, load_solutions=False, **more)
-        except Exception as error:  # Pyomo's interfaces raise what they like
+        except Exception as error:  # Pyomo's interfaces raise many types of exceptions
             raise BackendError(f"{self.name}: {type(error).__name__}: {error}") from None
         self.work["solves"] += 1
         return self._read(result)
 
     def _any(self) -> Any:
-        """Pyomo refuses an objective without a variable."""
+        """Return a variable of the model: Pyomo refuses an objective without one."""
         return self.matrix.columns[0] if self.matrix.columns else 0
 
     def _read(self, result: Any) -> Stage:
@@ -117,22 +118,22 @@ class _Run:
         return Stage("optimal", solution, value, value)
 
     def fix(self, term: Term, sign: int, value: int) -> None:
-        """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
+        """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
         self.model.rows_of_objectives.add(sign * term.expression <= value + 0.5)
 
     def decode(self, solution: Any) -> Plan:
-        """The plan of a vector of column values."""
+        """Return the plan of a vector of column values."""
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
 def _of(table: dict[str, Any], name: str, default: Any) -> Any:
-    """The entry of the longest beginning of `name` that the table has."""
+    """Return the entry of the longest prefix of `name` in the table."""
     known = [beginning for beginning in table if name.startswith(beginning)]
     return table[max(known, key=len)] if known else default
 
 
 def _available(name: str) -> Any:
-    """Pyomo's solver of that name, or InvalidInput."""
+    """Return Pyomo's solver of that name; raise InvalidInput if it is missing."""
     import logging
 
     import pyomo.environ as pyo
@@ -140,11 +141,11 @@ def _available(name: str) -> Any:
     known = f"solver: {name!r}, expected highs, scip, ortools-highs, or a solver that Pyomo knows and finds"
     log = logging.getLogger("pyomo")
     level = log.level
-    log.setLevel(logging.CRITICAL)  # what it says of a missing program is said below
+    log.setLevel(logging.CRITICAL)  # the error below reports a missing program
     try:
         solver = pyo.SolverFactory(name)
         there = solver.available(exception_flag=False)
-    except Exception as error:  # Pyomo's interfaces raise what they like
+    except Exception as error:  # Pyomo's interfaces raise many types of exceptions
         raise InvalidInput(f"{known} ({error})") from None
     finally:
         log.setLevel(level)

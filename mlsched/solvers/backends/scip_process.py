@@ -1,11 +1,11 @@
-"""SCIP in a process of its own, which Ctrl-C ends whatever SCIP is doing.
+"""SCIP in a separate process, which Ctrl-C can end at any time.
 
-OR-Tools 9.15 interrupts SCIP between nodes only, and prints two errors of SCIP's for each search that can be
-interrupted. At the root a search may take minutes. Here SCIP itself catches SIGINT, and returns its best solution; a
+OR-Tools 9.15 interrupts SCIP only between nodes, and prints two SCIP errors for each search that can be
+interrupted. The root may take minutes. Here SCIP itself catches SIGINT and returns its best solution. A
 process that has not ended after `PATIENCE` seconds is killed.
 
-This file is also the program of that process, which is why it imports nothing of the library. It gets one task on its
-standard input, as a pickle, and writes one answer. It ends when its input is closed, so it never outlives the caller.
+This file is also the program of that process, so it cannot import from the library. It reads one pickled task from its
+standard input and writes one answer. It exits when its input is closed, so it never outlives the caller.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-#: Seconds that SCIP has to end by itself, and between two signals: the fifth would end its process without an answer.
+#: Seconds for SCIP to end by itself, and between two signals: the fifth signal would end its process without an
+#: answer.
 PATIENCE, AGAIN = 3.0, 1.0
 
 
 class Apart:
-    """One search by SCIP in a process of its own.
+    """One search by SCIP in a separate process.
 
-    model, parameters: MathOpt's. hints: values of variables, each a hint.
+    model, parameters: as in MathOpt. hints: values of variables, one mapping per hint.
     """
 
     def __init__(self, model: Any, parameters: Any, hints: list[Mapping[Any, float]]) -> None:
@@ -52,16 +53,16 @@ class Apart:
             process.send_signal(signal.SIGINT)
 
     def run(self) -> Any:
-        """Search until proof, limit or `stop`; MathOpt's result, without a solution if the process was killed.
+        """Search until proof, limit or `stop`; return MathOpt's result, without a solution if the process was killed.
 
-        Raises RuntimeError where SCIP refuses the model or its process ends without an answer.
+        Raises RuntimeError if SCIP refuses the model or its process ends without an answer.
         """
         from ortools.math_opt import result_pb2
         from ortools.math_opt.python import mathopt, result
 
         pipe, none, answer = subprocess.PIPE, subprocess.DEVNULL, b""
         command = [sys.executable, "-P", __file__]
-        # What it was not told when it ended cannot be told as its input is closed.
+        # Closing the input would fail on text that the process had not read when it ended.
         with (
             contextlib.suppress(BrokenPipeError),
             subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=none, start_new_session=True) as process,
@@ -89,9 +90,9 @@ class Apart:
 
 def _program() -> None:
     """Read a task from the standard input, and write the answer to the standard output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # until SCIP handles it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # until SCIP installs its own handler
     answer = os.dup(1)
-    os.dup2(2, 1)  # SCIP prints how often it was interrupted
+    os.dup2(2, 1)  # SCIP prints the number of interrupts
     model_proto, parameters, hints = pickle.load(sys.stdin.buffer)
     threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(1)), daemon=True).start()
     from ortools.math_opt import model_pb2
@@ -113,7 +114,7 @@ def _program() -> None:
         made = ("", found.to_proto().SerializeToString())
     with os.fdopen(answer, "wb") as stream:
         pickle.dump(made, stream)
-    # Without tidying up, which would wait for the thread that reads.
+    # Skip the cleanup, which would wait for the reading thread.
     os._exit(0)
 
 

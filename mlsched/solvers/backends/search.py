@@ -1,4 +1,4 @@
-"""One search of CP-SAT that can be stopped at any time."""
+"""One CP-SAT search that can be stopped at any time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mlsched.solvers.backends.limits import WORK
 
 
 class Search:
-    """A search of a model with its objective, within the limits that are among the parameters.
+    """A search of a model with its objective; the parameters contain the limits.
 
-    `stop` ends it from any thread, before it begins as well: CP-SAT's wrapper of a solve remembers that it was stopped,
-    which its Python class `CpSolver` does not. `bound` is called with every better bound.
+    `stop` ends it from any thread, even before it begins: CP-SAT's solve wrapper remembers the stop, its Python class
+    `CpSolver` does not. `bound` is called with every better bound.
     """
 
     def __init__(self, model: Any, parameters: Any, bound: Callable[[float], None] | None = None) -> None:
@@ -30,11 +30,11 @@ class Search:
         self.work: dict[str, float] = {WORK: 0.0}
 
     def stop(self) -> None:
-        """End the search, or keep it from beginning."""
+        """End the search, or prevent its start."""
         self._solver.stop_search()
 
     def run(self) -> str:
-        """Search until proof, limit or `stop`; the status. `solution` (a value per variable) and `bound` are set."""
+        """Search until proof, limit or `stop`; return the status. Sets `solution` (one value per variable), `bound`."""
         run: Any = self._solver.solve
         search = interruptible(lambda: run(self._model.proto), self.stop)
         self.status = search.status.name

@@ -1,10 +1,9 @@
-"""Two proofs for a model with continuous columns: what one engine claims, another engine must claim too.
+"""Second proof for models with continuous columns: two engines must agree on a claim.
 
 Presolve of HiGHS 1.12 to 1.14 loses points of models with integer and continuous columns (HiGHS issues 3090, 2957 and
-2173), and SCIP 10 has open reports of the same kind (SCIP issues 126 and 132). Models of integers alone are not asked
-twice. An engine's claim counts when another engine, or HiGHS without presolve, agrees and no point that was found
-contradicts it; "infeasible" counts only when no looser tolerance finds a point. The cost is one or two more solves for
-each proof.
+2173), and SCIP 10 has open reports of the same kind (SCIP issues 126 and 132). Pure integer models need only one
+proof. A claim counts if another engine, or HiGHS without presolve, agrees and all points found are consistent with it.
+"infeasible" counts only if a looser tolerance finds no point either. The cost is one or two more solves per proof.
 """
 
 from __future__ import annotations
@@ -20,15 +19,16 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import TOLERANCE, Limits
 
-#: Integer feasibility tolerance of a proof, and the looser one that must not find a point of an infeasible model.
+#: Integer feasibility tolerance of a proof, and the looser tolerance that must not find a point of an infeasible
+#: model.
 TIGHT, LOOSE = 1e-9, 1e-7
-#: How far a solution may be from a row or a bound, relative to the row's size.
+#: Allowed violation of a row or a bound by a solution, relative to the row's size.
 ROW_TOLERANCE = 1e-6
-#: HiGHS without presolve: an engine of its own, as presolve is what loses points.
+#: HiGHS without presolve counts as another engine, because presolve is what loses points.
 PLAIN = "highs without presolve"
-#: Engine -> the engines that are asked for a second proof, in this order.
+#: Engine -> the engines for a second proof, in this order.
 OTHERS = {"highs": ("scip", PLAIN), "scip": ("highs", PLAIN)}
-#: The first of them has this many times the seconds of the first proof, and `PATIENCE` seconds more; then the next.
+#: The first of them has this multiple of the first proof's seconds, plus `PATIENCE` seconds; then the next one runs.
 FACTOR, PATIENCE = 10.0, 5.0
 
 Status = Literal["optimal", "infeasible", "unbounded", "limit", "failed"]
@@ -50,7 +50,7 @@ class Mixed:
     row_upper: Any
 
     def holds(self, x: Any) -> bool:
-        """Whether a point satisfies rows, bounds and integrality, up to `ROW_TOLERANCE`."""
+        """Check whether a point satisfies rows, bounds and integrality, up to `ROW_TOLERANCE`."""
         activity = np.zeros(len(self.row_lower))
         column = np.repeat(np.arange(len(self.cost)), np.diff(self.starts))
         np.add.at(activity, self.indices, self.values * x[column])
@@ -64,7 +64,7 @@ class Mixed:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What an engine says: the value of its solution, and a lower bound on the optimum."""
+    """An engine's claim: the value of its solution, and a lower bound on the optimum."""
 
     engine: str
     status: Status
@@ -76,7 +76,7 @@ class Claim:
 
     @property
     def proof(self) -> bool:
-        """Whether it is one."""
+        """Return whether the claim is a proof."""
         return self.status in ("optimal", "infeasible")
 
     def __str__(self) -> str:
@@ -86,10 +86,11 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Ruling:
-    """What all engines that were asked say: `claim` is proved twice, or else `doubt` says why it is not.
+    """The result of all engines: `claim` is proved twice, or else `doubt` explains why it is not.
 
-    `out_of`: the limit that ended the engines before two of them agreed. The solution of a claim in doubt is a point of
-    the model, if there is one.
+    `out_of`: the limit that ended the engines before two of them agreed. The solution of a doubtful claim is a point
+    of
+    the model, if one is known.
     """
 
     claim: Claim
@@ -99,14 +100,21 @@ class Ruling:
 
 
 def proved_twice(model: Mixed, first: Claim, limits: Limits, seconds: float) -> Ruling:
-    """The ruling on a proof of `first.engine`, which took `seconds`, within limits for all further solves."""
+    """Return the ruling on a proof of `first.engine`.
+
+    Args:
+        model: The model.
+        first: The claim with the proof.
+        limits: Limits for all further solves together.
+        seconds: Wall seconds that the first proof took.
+    """
     deadline, nodes = Deadline(limits.seconds), 0
     claims = [_sound(first, model)]
     second, third = OTHERS.get(first.engine, OTHERS["highs"])
     tries: list[tuple[str, float | None]] = [(second, FACTOR * seconds + PATIENCE), (third, None), (second, None)]
     for number, (engine, most) in enumerate(tries):
         if number == 2 and claims[1].status != "limit":
-            break  # it had its say
+            break  # its share of the time is over
         remaining = deadline.remaining()
         if remaining is not None and remaining <= 0:
             break
@@ -121,9 +129,10 @@ def proved_twice(model: Mixed, first: Claim, limits: Limits, seconds: float) -> 
 
 
 def _agreed(one: Claim, other: Claim) -> Claim | None:
-    """The claim that two proofs make; None where they do not say the same.
+    """Return the claim that two proofs support; None if they disagree.
 
-    Values are integers: a proof's bound must exclude the next better one, and neither may refute the other's point.
+    Values are integers: a proof's bound must exclude the next better value, and neither proof may refute the other's
+    point.
     """
     if not one.proof or one.status != other.status:
         return None
@@ -131,7 +140,7 @@ def _agreed(one: Claim, other: Claim) -> Claim | None:
         return one
     best = min(one, other, key=_value)
     whole = round(_value(best))
-    # At a large value a bound is less exact, so that one half remains of the unit.
+    # At large values bounds are less exact; at least half a unit remains.
     least = whole - 1 + min(0.5, TOLERANCE * max(1.0, abs(whole)))
     most = whole + 0.5
     proofs = [c.bound is not None and least <= c.bound <= most and _value(c) <= most for c in (one, other)]
@@ -139,12 +148,12 @@ def _agreed(one: Claim, other: Claim) -> Claim | None:
 
 
 def _value(claim: Claim) -> float:
-    """The value of a claim's point; infinite without one."""
+    """Return the value of a claim's point; infinite without a point."""
     return math.inf if claim.value is None else claim.value
 
 
 def _refuted(claim: Claim, claims: Sequence[Claim]) -> bool:
-    """Whether a point that any engine found contradicts a proof: points are checked, proofs are not."""
+    """Return whether a point that any engine found contradicts a proof: points are checked, proofs are not."""
     values = [c.value for c in claims if c.solution is not None and c.value is not None]
     if claim.status == "infeasible":
         return bool(values)
@@ -152,7 +161,7 @@ def _refuted(claim: Claim, claims: Sequence[Claim]) -> bool:
 
 
 def _tolerated(model: Mixed, claim: Claim, deadline: Deadline, limits: Limits, nodes: int) -> Ruling:
-    """The ruling on what two engines say: where it is "infeasible", a looser tolerance must not find a point."""
+    """Return the ruling on two agreeing claims; for "infeasible", a looser tolerance must not find a point either."""
     if claim.status != "infeasible":
         return Ruling(claim, nodes=nodes)
     remaining = deadline.remaining()
@@ -173,7 +182,7 @@ _LATE = "the limit ended the second proof"
 
 
 def _in_doubt(claims: Sequence[Claim], deadline: Deadline, nodes: int) -> Ruling:
-    """The ruling where no two engines agree: the best point that any of them found, and what they say."""
+    """Return the ruling if all engines disagree: the best point that any of them found, and their claims."""
     points = [c for c in claims if c.solution is not None]
     best = min(points, key=_value, default=claims[0])
     best = dataclasses.replace(best, status="failed")
@@ -187,7 +196,7 @@ def _in_doubt(claims: Sequence[Claim], deadline: Deadline, nodes: int) -> Ruling
 
 
 def asked(engine: str, model: Mixed, limits: Limits, *, tolerance: float = TIGHT) -> Claim:
-    """The claim of one engine; a solution that breaks the model is not one, and its claim has failed."""
+    """Return the claim of one engine; it is marked as failed if its solution violates the model."""
     try:
         claim = _scip(model, limits) if engine == "scip" else _highs(engine, model, limits, tolerance)
     except BackendError as error:
@@ -196,7 +205,7 @@ def asked(engine: str, model: Mixed, limits: Limits, *, tolerance: float = TIGHT
 
 
 def _sound(claim: Claim, model: Mixed) -> Claim:
-    """The claim, which has failed where its solution breaks the model or is missing."""
+    """Return the claim, marked as failed if its solution violates the model or is missing."""
     if claim.solution is not None and not model.holds(claim.solution):
         return Claim(claim.engine, "failed", note="a solution that breaks the model", nodes=claim.nodes)
     if claim.status == "optimal" and claim.solution is None:
@@ -219,7 +228,7 @@ def _highs(engine: str, model: Mixed, limits: Limits, tolerance: float) -> Claim
 
 
 def claim_of(highs: Any, engine: str = "highs") -> Claim:
-    """What a HiGHS object says after its run."""
+    """Return the claim of a HiGHS object after its run."""
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()
@@ -284,7 +293,7 @@ def _lp(model: Mixed) -> Any:
 
 
 def of_highs(highs: Any) -> Mixed:
-    """The model that a HiGHS object holds, to be minimised."""
+    """Return the model of a HiGHS object, to be minimised."""
     import highspy
 
     lp = highs.getLp()
@@ -305,7 +314,7 @@ def of_highs(highs: Any) -> Mixed:
 
 
 def _columns_of(lp: Any) -> tuple[Any, Any, Any]:
-    """The matrix in compressed columns; HiGHS keeps it by rows after some solves."""
+    """Return the matrix in compressed columns; HiGHS stores it by rows after some solves."""
     import highspy
 
     matrix = lp.a_matrix_
@@ -320,7 +329,7 @@ def _columns_of(lp: Any) -> tuple[Any, Any, Any]:
 
 
 def with_rows(model: Mixed, rows: Sequence[tuple[Any, float]]) -> Mixed:
-    """The model with rows `coefficients x <= most` at its end."""
+    """Return the model with rows `coefficients x <= most` appended."""
     starts, indices, values = [0], [], []
     dense = np.array([row for row, _ in rows]).reshape(len(rows), len(model.cost))
     first = len(model.row_lower)
@@ -341,7 +350,7 @@ def with_rows(model: Mixed, rows: Sequence[tuple[Any, float]]) -> Mixed:
 
 
 def _math_opt(model: Mixed) -> tuple[Any, list[Any]]:
-    """A model of MathOpt, and its variables."""
+    """Return a MathOpt model, and its variables."""
     from ortools.math_opt.python import mathopt
 
     from mlsched.solvers.backends.math_opt import model_of

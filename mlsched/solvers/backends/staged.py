@@ -1,8 +1,8 @@
-"""Linear models by solvers that compute in floats: an objective of several terms is minimised term after term.
+"""Linear models for solvers that compute in floats: an objective of several terms is minimised term by term.
 
-The value of each term is fixed by a row with half a unit of slack before the next; gaps are set such that "optimal"
-holds to the last integer; a bound is rounded to the integer that it proves; and a status that is neither a proof nor a
-limit is an error, never "infeasible". `highs.py`, `math_opt.py` and `pyomo_solver.py` bring the solvers.
+A row with half a unit of slack fixes the value of each term before the next. Gaps are set such that "optimal" is exact
+to the last integer. A bound is rounded to the integer that it proves. A status that is neither a proof nor a limit is
+an error, never "infeasible". `highs.py`, `math_opt.py` and `pyomo_solver.py` provide the solvers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mlsched.solvers.backends.second_opinion import Claim, Mixed, proved_twice, 
 
 #: Objectives are integers: an absolute gap below 1 proves the last one.
 ABSOLUTE_GAP = 0.999
-#: How far a solution may be beyond a row of `fix`, which has half a unit of slack: a broken one is half a unit beyond.
+#: Allowed violation of a row of `fix`, which has half a unit of slack: a true violation is at least half a unit more.
 _BEYOND = 0.25
 #: Name of the deterministic measure in `Outcome.work` that `Limits.work` limits.
 WORK = "nodes"
@@ -30,9 +30,9 @@ WORK = "nodes"
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """One solve. ended: "optimal", "infeasible", the limit that ended it, or "doubt" where a second engine disagrees.
+    """One solve. ended: "optimal", "infeasible", the limit that ended it, or "doubt" if a second engine disagrees.
 
-    bound: a proved lower bound. doubt: what the engines say.
+    bound: a proved lower bound. doubt: the engines' claims.
     """
 
     ended: str
@@ -43,7 +43,7 @@ class Stage:
 
 
 class Run(Protocol):
-    """One formulation inside a solver, solved for one term after another."""
+    """One formulation in a solver, solved for one term after another."""
 
     name: str
     work: Counter[str]
@@ -55,19 +55,19 @@ class Run(Protocol):
         """Minimise sign * term without its weight, which would only scale it."""
 
     def fix(self, term: Term, sign: int, value: int) -> None:
-        """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
+        """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
 
     def costs(self, expression: Any) -> tuple[Any, float]:
-        """Dense cost vector and constant of a linear expression."""
+        """Return the dense cost vector and the constant of a linear expression."""
 
     def decode(self, solution: Any) -> Plan:
-        """The plan of a vector of column values."""
+        """Return the plan of a vector of column values."""
 
 
 def minimise_terms(
     run: Run, formulation: Formulation, objective: str, sense: Sense, better_than: int | None = None
 ) -> Outcome:
-    """Optimise one objective, term after term; with `better_than` among plans whose value is better than that."""
+    """Minimise or maximise one objective, term by term; with `better_than`, only over plans with a better value."""
     sign = 1 if sense == "min" else -1
     terms = formulation.objectives[objective]
     # Pyomo folds an empty sum into a plain number: such a term is a constant.
@@ -79,7 +79,7 @@ def minimise_terms(
     for index, term in enumerate(variable or [Term(1, 0)]):
         last = index + 1 >= len(variable)
         if better_than is not None and last:
-            # The terms before are as good as they can be: a better plan has a better last one.
+            # The earlier terms are optimal: a better plan has a better last term.
             room = math.floor((sign * better_than - 1 - total) / term.weight)
             if not variable and room < 0:
                 return Outcome("infeasible", None, None, "proof", dict(run.work))
@@ -91,7 +91,7 @@ def minimise_terms(
         rows.hold(stage)
         if stage.ended in ("optimal", "infeasible"):
             stage = _seconded(run, stage, sign * term.expression, rows.fixed, time.perf_counter() - started)
-        # Before its last term is bounded, a plan may be no better than what it is to beat.
+        # Until its last term is bounded, a plan need not be better than `better_than`.
         if stage.solution is not None and (better_than is None or last):
             plan = run.decode(stage.solution)
         if stage.ended == "infeasible":
@@ -100,7 +100,8 @@ def minimise_terms(
             status: Status = "unknown" if plan is None else "feasible"
             return Outcome(status, plan, None, "backend", dict(run.work), stage.doubt)
         if stage.ended != "optimal":
-            # Later terms are >= 0: when minimising, the bound of this term bounds the sum, else only that of the last.
+            # Later terms are >= 0: when minimising, the bound of this term bounds the sum, otherwise only the bound of
+            # the last term.
             valid = sign == 1 or last
             bound = sign * (total + term.weight * stage.bound) if valid and stage.bound is not None else None
             stopped: StoppedBy = "time limit" if stage.ended == "time limit" else "work limit"
@@ -113,7 +114,7 @@ def minimise_terms(
 
 
 def _seconded(run: Run, stage: Stage, expression: Any, rows: list[tuple[Any, float]], seconds: float) -> Stage:
-    """A proof of a model with continuous columns, where another engine agrees; what that took counts as work."""
+    """Return the stage if another engine confirms a proof for a model with continuous columns; count its work."""
     lower, upper, integer = bounds_of(run.matrix.columns)
     if integer.all():
         return stage
@@ -145,25 +146,25 @@ def _seconded(run: Run, stage: Stage, expression: Any, rows: list[tuple[Any, flo
 
 
 class _Rows:
-    """The rows that bound objectives, and the check that solutions keep them.
+    """The rows that bound objectives, and the check that solutions satisfy them.
 
-    SCIP as OR-Tools 9.15 has it takes a row parallel to the objective for a cutoff, and may then return, as "optimal",
-    a solution beyond it. No judge would see that: the plan is feasible, only no better than what it is to beat.
+    OR-Tools' SCIP treats a row parallel to the objective as a cutoff, and may then return, as "optimal", a solution
+    beyond it. Judges cannot detect that: the plan is feasible, only not better than required.
     """
 
     def __init__(self, run: Run, sign: int) -> None:
         self.run, self.sign = run, sign
-        #: A cost vector and the most it may come to.
+        #: A cost vector and its largest allowed value.
         self.fixed: list[tuple[Any, float]] = []
 
     def fix(self, term: Term, value: int) -> None:
-        """Keep the term at `value` or below from now on."""
+        """Restrict the term to at most `value` from now on."""
         self.run.fix(term, self.sign, value)
         cost, constant = self.run.costs(self.sign * term.expression)
         self.fixed.append((cost, value + 0.5 - constant))
 
     def hold(self, stage: Stage) -> None:
-        """Raise BackendError where the solution breaks a row: such an answer is none."""
+        """Raise BackendError if the solution violates a row."""
         if stage.solution is None:
             return
         if any(cost @ stage.solution > most + _BEYOND for cost, most in self.fixed):
@@ -171,7 +172,7 @@ class _Rows:
 
 
 def _refuse_wide(run: Run, term: Term) -> None:
-    """An objective that becomes a row must be one that floats separate."""
+    """Refuse to turn an objective into a row if floats cannot separate its values."""
     widest = abs(run.costs(term.expression)[0]).max(initial=0)
     if widest > LARGEST:
         raise InvalidInput(f"a coefficient of {widest:.3g} in the objective is beyond {LARGEST:.0e}: it makes no row")

@@ -1,4 +1,4 @@
-"""Complete, certified fronts of any integer model."""
+"""Complete, certified Pareto fronts of any integer model."""
 
 from mlsched.solvers.front.enumerate import METHODS, enumerate_front
 from mlsched.solvers.front.result import Box, Front

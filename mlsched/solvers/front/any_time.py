@@ -1,14 +1,14 @@
-"""Two objectives within a time limit: whenever it ends, the points are spread over the front.
+"""Two objectives within a time limit: the points are spread over the front at every moment.
 
 1. The extreme points come first: the smallest f_1, and the smallest f_2.
-2. Then the largest open region between known points is asked next. A large one is cut in the middle: the smallest f_k
-   with f_j at most halfway. A smaller one is swept from one end, as by the epsilon-constraint method, so that every
+2. Then the largest open region between known points is searched. A large region is cut in the middle: the smallest f_k
+   with f_j at most halfway. A smaller region is swept from one end, as in the epsilon-constraint method, so that every
    sub-problem gives a new point or closes the region.
-3. A sub-problem that is not proved within its share of the time is left, and what was found of it is kept: a bound on
-   the region, and a plan. When all regions have been asked, or several were left, those that are still open get a
-   larger share (`Search.longer`).
+3. A sub-problem that is not proved within its share of the time is interrupted. Its bound on the region and its plan
+   are kept. After all regions were searched, or several were interrupted, the open regions get a larger share
+   (`Search.longer`).
 
-Regions are the zones of the certificate, so that a method cannot claim more than the sub-problems prove.
+Regions are the zones of the certificate, so a method cannot claim more than the sub-problems prove.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class _Regions:
 
     @property
     def open(self) -> bool:
-        """Whether points may be missing."""
+        """Return whether points may be missing."""
         return len(self._zones) > 0
 
     def answered(self, k: int, bounds: Any, failed: bool) -> None:
-        """Enter what is known since the last question."""
+        """Update the regions after the last answer."""
         (self.left if failed else self._proved).add(_key(k, bounds))
         self._update()
 
@@ -81,7 +81,7 @@ class _Regions:
             self._zones.insert(np.array(point, dtype=np.int64))
 
     def next(self, asked: Sequence[Asked]) -> Asked | None:
-        """Return the next question; None if all of this turn are asked, or those under way may answer the rest."""
+        """Return the next question; None if this turn has no more, or if running ones may answer the rest."""
         over = self.left | self._proved | {_key(*one) for one in asked}
         for k in (0, 1):
             if (k, BIG) not in over and self.open:
@@ -100,7 +100,7 @@ class _Regions:
         return None
 
     def _questions(self, zone: int, large: bool) -> Iterator[tuple[int, int]]:
-        """What to ask of a region: the objective to minimise, and the bound on the other one."""
+        """Yield the questions about a region: the objective to minimise, and the bound on the second objective."""
         lower, upper = self._zones.lower[zone].tolist(), self._zones.upper[zone].tolist()
         k = self._order[0]
         if large and lower[1 - k] > -BIG and upper[1 - k] < BIG:
@@ -110,7 +110,7 @@ class _Regions:
         yield from ((k, upper[1 - k]) for k in self._order)
 
     def _within(self, zone: int, k: int, bounds: Any) -> bool:
-        """Whether a question is about a region."""
+        """Return whether a question is about a region."""
         other = 1 - k
         return bool(self._zones.lower[zone, other] < bounds[0, other] <= self._zones.upper[zone, other])
 

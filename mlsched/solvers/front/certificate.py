@@ -1,7 +1,7 @@
-"""What was proved, sub-problem by sub-problem: enough to check without a solver that no point is missing.
+"""The proof of a front as a list of sub-problems: enough to check without a solver that no point is missing.
 
-The certificate is the list of the sub-problems that were answered. Arithmetic alone derives from it which zones of the
-search region are empty; the others are open. `Front.verify` lets a solver confirm the list itself.
+The certificate lists the answered sub-problems. Arithmetic derives from it which zones of the search region are empty;
+the other zones are open. `Front.verify` confirms the list itself with a solver.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlsched.solvers.front.zones import BIG, Zones
 
 @dataclasses.dataclass(frozen=True)
 class Subproblem:
-    """A question, to minimise sum_k weights[k] f_k with f in one of the boxes, and what a backend answered."""
+    """A question, to minimise sum_k weights[k] f_k with f in one of the boxes, and a backend's answer."""
 
     weights: tuple[int, ...]
     boxes: tuple[Bounds, ...]
@@ -30,15 +30,15 @@ class Subproblem:
 
     @property
     def proved(self) -> bool:
-        """Whether the status is a proof."""
+        """Return whether the status is a proof."""
         return self.status in ("optimal", "infeasible")
 
     def implies(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
-        """(k, bounds, lower) for each objective k of the largest weight: what the answer proves of f_k.
+        """Return the proved lower bounds on f_k, as (k, bounds, lower) for each objective k of the largest weight.
 
-        bounds: m x p, a row for each box that proves anything; lower: m numbers. Wherever f_j < bounds[b, j] for all
-        j != k, f_k >= lower[b]. For what holds in a union of boxes holds in each of them: sum_j w_j f_j >= bound, where
-        f_j <= min(box_j, high_j) for j != k. The answer says this of f_k <= box_k only: lower[b] is at most box_k + 1.
+        bounds: m x p, a row for each box with a proof. lower: m numbers. Wherever f_j < bounds[b, j] for all
+        j != k, f_k >= lower[b]. A bound over a union of boxes is valid in each box: sum_j w_j f_j >= bound, where
+        f_j <= min(box_j, high_j) for j != k. The answer covers only f_k <= box_k, so lower[b] is at most box_k + 1.
         """
         implied = []
         for k in (k for k, weight in enumerate(self.weights) if weight == max(self.weights)):
@@ -50,19 +50,19 @@ class Subproblem:
         return implied
 
     def proofs(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
-        """What `implies` has; of two objectives also the same about the other one: f_j > box_j where f_k < lower[b]."""
+        """Return `implies`; for two objectives also the reverse: f_j > box_j where f_k < lower[b]."""
         implied = self.implies(high)
         return [*implied, *(_turned(*one) for one in implied)] if len(self.weights) == 2 else implied
 
     def _lower_bound(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
-        """The lower bound on f_k in a box that follows from the answer; None where none does."""
+        """Return the lower bound on f_k in a box that follows from the answer; None if it is unbounded."""
         if self.status == "infeasible":
             return BIG
         others = self._greatest_others(k, box, high)
         return None if self.bound is None or others is None else -((others - self.bound) // self.weights[k])
 
     def _greatest_others(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
-        """The most that the objectives other than k can add to the weighted sum in a box; None without bounds."""
+        """Return the most that the objectives other than k can add to the weighted sum in a box; None if unbounded."""
         total = 0
         for j, (weight, u, h) in enumerate(zip(self.weights, box, high, strict=True)):
             if j != k and weight:
@@ -74,7 +74,7 @@ class Subproblem:
 
 
 def _turned(k: int, bounds: Any, lower: Any) -> tuple[int, Any, Any]:
-    """Of two objectives: f_k >= lower where f_j < bounds_j is the same as f_j >= bounds_j where f_k < lower."""
+    """Swap two objectives: f_k >= lower where f_j < bounds_j is the same as f_j >= bounds_j where f_k < lower."""
     turned = np.full_like(bounds, BIG)
     turned[:, k] = lower
     return 1 - k, turned, bounds[:, 1 - k]
@@ -82,7 +82,7 @@ def _turned(k: int, bounds: Any, lower: Any) -> tuple[int, Any, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """All sub-problems of a front. low, high: the ends of each objective that follow from the variables' bounds."""
+    """All sub-problems of a front. low, high: the range of each objective that follows from the variables' bounds."""
 
     low: tuple[int | None, ...]
     high: tuple[int | None, ...]
@@ -92,10 +92,11 @@ class Certificate:
         return short_repr(self, count_of(len(self.subproblems), "sub-problem"))
 
     def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
-        """(lower, upper), each m x p: the m zones in which points may be missing that no known point weakly dominates.
+        """Return (lower, upper), each m x p: the zones outside the known points in which points may be missing.
 
-        A zone holds the f with lower <= f < upper; -BIG and BIG stand for no bound. There is none exactly when `points`
-        are proved complete.
+        A zone contains the f with lower <= f < upper that are not weakly dominated; -BIG and BIG mean unbounded. m is
+        0 exactly
+        if `points` are proved complete.
         """
         zones = Zones(self.low, self.high)
         for one in self.subproblems:
@@ -106,7 +107,7 @@ class Certificate:
         return zones.lower, zones.upper
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         return {
             "low": list(self.low),
             "high": list(self.high),

@@ -26,7 +26,7 @@ SMALL = 1000
 
 
 class CpSatScalar:
-    """The clone has a row f_k <= end_k for each objective. Between solves, only those ends and the costs change."""
+    """A clone with a row f_k <= end_k for each objective. Between solves, only those ends and the costs change."""
 
     name = "cp-sat"
     #: Sums of a model are 64-bit integers.
@@ -88,7 +88,7 @@ class CpSatScalar:
             setattr(self._solver.parameters, name, value)
 
     def _add_rows(self) -> list[Any]:
-        """The domains of the rows that bound the objectives."""
+        """Add the rows that bound the objectives, and return their domains."""
         from ortools.sat.python import cp_model
 
         for objective, low, high in zip(self.objectives, self._low, self._high, strict=True):
@@ -101,7 +101,7 @@ class CpSatScalar:
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """One solve. The bound is CP-SAT's own integer, never a float."""
+        """Solve one sub-problem. The bound is CP-SAT's own integer, never a float."""
         inner = [box for box in map(self._clipped, boxes) if box is not None]
         if not inner:
             return Answer("infeasible")
@@ -123,14 +123,14 @@ class CpSatScalar:
         return self._read(status.name, weights, constant)
 
     def _clipped(self, box: Bounds) -> tuple[int, ...] | None:
-        """A box within the objectives' ranges; None when it is empty."""
+        """Return a box within the objectives' ranges; None if it is empty."""
         ends = tuple(h if u is None else min(u, h) for u, h in zip(box, self._high, strict=True))
         return ends if all(e >= low for e, low in zip(ends, self._low, strict=True)) else None
 
     def _united(self, boxes: Sequence[tuple[int, ...]], hint: Solution | None) -> Any:
-        """The model with a literal y_b for each box, exactly one of them true: f_k <= sum_b box_bk y_b.
+        """Return the model with a literal y_b per box, exactly one of them true: f_k <= sum_b box_bk y_b.
 
-        That is one row for each objective, for any number of boxes, and linear, so that cuts and bounds make use of it.
+        It has one row per objective for any number of boxes. The rows are linear, so cuts and bounds can use them.
         (A row for each objective and box, enforced by the box's literal, takes 1.4 to 1.7 times the CPU time on
         knapsacks.)
         """
@@ -162,7 +162,7 @@ class CpSatScalar:
         if status not in ("OPTIMAL", "FEASIBLE", "UNKNOWN"):
             return Answer("failed", note=f"cp-sat: {status}: {self._model.validate().strip()}")
         bound = self._trivial(weights)
-        # A search that a limit ends before it begins leaves 0 there, which then says nothing.
+        # A search that a limit ends before it begins leaves a meaningless 0 there.
         if (proved := int(response.inner_objective_lower_bound)) or status == "OPTIMAL":
             bound = max(bound, proved + constant)
         if status == "UNKNOWN":
@@ -174,7 +174,7 @@ class CpSatScalar:
         return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), tuple(x.tolist()))
 
     def _set_cost(self, weights: Sequence[int]) -> int:
-        """Minimise the weighted sum without its constant, which is returned, so that bounds remain integers."""
+        """Set the weighted sum as the objective; return its constant, which is left out so that bounds are integers."""
         from ortools.sat.python import cp_model
 
         total = np.zeros(len(self._variables), dtype=np.int64)
@@ -186,7 +186,7 @@ class CpSatScalar:
         return sum(w * o.constant for w, o in zip(weights, self.objectives, strict=True))
 
     def _trivial(self, weights: Sequence[int]) -> int:
-        """The lower bound of the weighted sum that follows from the variables' bounds."""
+        """Return the lower bound of the weighted sum that follows from the variables' bounds."""
         return sum(w * low for w, low in zip(weights, self._low, strict=True))
 
     def _set_hint(self, hint: Solution | None) -> None:
@@ -197,15 +197,15 @@ class CpSatScalar:
             proto.values.extend(int(v) for v in hint)
 
     def another(self) -> CpSatScalar:
-        """One more for the same question, for another thread."""
+        """Return a copy for the same question, for another thread."""
         return self._made()
 
     def stop(self) -> None:
-        """End the solve under way, from any thread; one that has not begun begins none the less."""
+        """End the running solve, from any thread; a solve that has not begun still begins."""
         self._solver.stop_search()
 
     def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
-        """A solution in which some variables of the caller's model have these values; None where there is none."""
+        """Return a solution in which variables of the caller's model have these values; None if it does not exist."""
         from ortools.sat.python import cp_model
 
         model, solver = self._given.clone(), within(Limits())
@@ -217,7 +217,7 @@ class CpSatScalar:
         return tuple(solver.response_proto.solution)
 
     def value_of(self, solution: Solution) -> Callable[[Any], int]:
-        """The value of a variable, literal or integer linear expression."""
+        """Return the function that evaluates a variable, literal or integer linear expression."""
         from ortools.sat.python import cp_model
 
         values = np.array(solution, dtype=np.int64)
@@ -230,12 +230,12 @@ class CpSatScalar:
         return value
 
     def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
-        """The values of `variables`, by default of all in the model's order."""
+        """Return the values of `variables`, by default of all in the model's order."""
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
 
 
 def _flatten(expression: Any, sign: int, number: int, count: int) -> Linear:
-    """An expression of the caller's model as indices and integer coefficients."""
+    """Convert an expression of the caller's model to indices and integer coefficients."""
     from ortools.sat.python import cp_model
 
     if isinstance(expression, (int, np.integer)) and not isinstance(expression, bool):
@@ -253,7 +253,7 @@ def _flatten(expression: Any, sign: int, number: int, count: int) -> Linear:
 
 
 def _small(proto: Any) -> bool:
-    """Whether the model is linear and has at most SMALL non-zeros."""
+    """Return whether the model is linear and has at most SMALL non-zeros."""
     total = 0
     for row in proto.constraints:
         if not row.has_linear() or len(row.enforcement_literal):

@@ -1,4 +1,4 @@
-"""Questions that are under way, several at once where there are several searchers, each on a thread."""
+"""Concurrent questions: one per searcher, each on its own thread."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from mlsched.solvers.front.search import Explored, Search, Stop
 
-#: The objective that is minimised and the bounds on the others, see `Search.explore`.
+#: The objective to minimise and the bounds on the others, see `Search.explore`.
 Asked = tuple[int, Any]
 
 
 class Crew:
-    """`submit` asks a question, `next` returns the first answer. With one searcher, `next` does the work itself.
+    """A queue of questions: `submit` adds one, `next` returns the first answer (or computes it itself).
 
-    Leaving the crew waits for what is under way. Only an exception other than `Stop` (a limit) ends it at once.
+    Leaving the crew waits for the running questions. Only an exception other than `Stop` (a limit) ends them at once.
     """
 
     def __init__(self, search: Search) -> None:
@@ -28,23 +28,23 @@ class Crew:
 
     @property
     def asked(self) -> list[Asked]:
-        """What is under way."""
+        """Return the running questions."""
         return [*self._waiting, *self._running.values()]
 
     @property
     def room(self) -> bool:
-        """Whether one more can be asked."""
+        """Return whether another question can be submitted."""
         return len(self.asked) < self._search.workers
 
     def submit(self, k: int, bounds: Any) -> None:
-        """Ask for the smallest f_k within the bounds."""
+        """Request the smallest f_k within the bounds."""
         if self._pool is None:
             self._waiting.append((k, bounds))
         else:
             self._running[self._pool.submit(self._search.explore, k, bounds)] = (k, bounds)
 
     def next(self) -> tuple[int, Any, Explored]:
-        """The first question that is answered, and its answer; what `explore` raises is raised here."""
+        """Return the first answered question and its answer; an exception of `explore` is raised here."""
         if self._pool is None:
             k, bounds = self._waiting.pop(0)
             return k, bounds, self._search.explore(k, bounds)
@@ -62,11 +62,11 @@ class Crew:
         if self._pool is None:
             return
         while kind is not None and not issubclass(kind, Stop) and not all(f.done() for f in self._running):
-            # Again and again, since a solve that has not begun cannot be stopped.
+            # Repeatedly, since a solve that has not begun cannot be stopped.
             self._search.end()
             time.sleep(0.01)
         self._pool.shutdown()
         for future in self._running if kind is None else ():
-            # That a limit ended one of them no longer matters; any other error does.
+            # A limit that ended one of them is irrelevant now; any other error does.
             if (wrong := future.exception()) is not None and not isinstance(wrong, Stop):
                 raise wrong

@@ -20,13 +20,13 @@ from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.result import Front, FrontStatus, boxes
 from mlsched.solvers.front.search import Search, Stop
 
-#: Name of a method -> what runs its search.
+#: Name of a method -> the function that runs its search.
 METHODS: dict[str, Callable[[Search], None]] = {
     "epsilon-constraint": epsilon_constraint.run,
     "laumanns": laumanns.run,
     "tamby-vanderpooten": tamby_vanderpooten.run,
 }
-#: The most sub-problems that a method asks at once.
+#: The most sub-problems that a method solves at once.
 AT_ONCE = {"epsilon-constraint": 2, "laumanns": 1, "tamby-vanderpooten": 64}
 
 
@@ -47,31 +47,34 @@ def enumerate_front(
     resume: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Front:
-    """All non-dominated points of an integer model, with the proof that there are no others.
+    """Enumerate all non-dominated points of an integer model, with a proof of completeness.
 
     Args:
         model: an `ortools` CpModel or a linear Pyomo model, without an objective; it is not changed.
         objectives: two or more linear expressions over its integer variables with integer coefficients.
         senses: "min" or "max" for each.
-        variables: those whose values `Front.solutions` holds (default: all, in the model's order).
+        variables: variables whose values `Front.solutions` stores (default: all, in the model's order).
         decode: `decode(value_of)` makes `Front.plans` from a solution.
         method: "epsilon-constraint" (2 objectives; the default there), "laumanns", "tamby-vanderpooten" (default
             otherwise).
         stages: "one" (W f_k + sum f in one solve), "two" (f_k, then the sum); default: one, unless its weights are too
             large for the backend or two suit the model.
-        threads: of a CpModel, "epsilon-constraint" asks up to two sub-problems at once and "tamby-vanderpooten" as many
-            as there are threads, each on its share of them, so that the number of solves may vary; of other models,
-            each solve has all threads.
+        threads: number of threads. For a CpModel, "epsilon-constraint" solves up to two sub-problems at once and
+            "tamby-vanderpooten" up to one per thread, with the threads divided among them, so the number of solves may
+            vary. For other models, each solve has all threads.
         seed: an integer >= 0.
         time_limit: wall seconds, after which the front is partial.
-        solve_limit: the same in solver calls, reproducible with one thread.
-        resume: a file of answers, created or continued, which are not solved for again.
+        solve_limit: number of solver calls, after which the front is partial; reproducible with one thread.
+        resume: a file of answers, created or continued; its answers are not computed again.
         progress: called with (points, sub-problems) after each solve, never twice at once, but perhaps on another
             thread.
 
+    Returns:
+        The front; its `status` is "complete" if the search was not limited.
+
     Raises:
         InvalidInput: the model or the call does not fit.
-        InvalidFile: the file to resume from is none.
+        InvalidFile: the file to resume from is invalid.
 
     Examples:
         >>> from ortools.sat.python import cp_model
@@ -107,14 +110,14 @@ def enumerate_front(
 
 
 def method_of(method: str | None, objectives: int) -> str:
-    """The method that is meant for so many objectives."""
+    """Return the given method, or the default for this number of objectives."""
     chosen = method or ("epsilon-constraint" if objectives == 2 else "tamby-vanderpooten")
     check_choice("method", chosen, METHODS)
     return chosen
 
 
 def workers_of(method: str, backend: str, threads: int) -> int:
-    """How many sub-problems are asked at once."""
+    """Return the number of sub-problems that are solved at once."""
     return min(threads, AT_ONCE[method]) if backend == "cp-sat" else 1
 
 
@@ -125,14 +128,14 @@ def check_number(objectives: Sequence[Any]) -> None:
 
 
 def is_cp_sat(model: Any) -> bool:
-    """Whether a model is CP-SAT's, found out without importing ortools."""
+    """Return whether a model is a CP-SAT model, without importing ortools."""
     return any(c.__name__ == "CpModel" for c in type(model).__mro__)
 
 
 def scalar_of(
     model: Any, objectives: Sequence[Any], senses: Sequence[str], *, threads: int = 1, seed: int = 0
 ) -> Scalar:
-    """The backend of a model by its type."""
+    """Return the backend of a model by its type."""
     if is_cp_sat(model):
         from mlsched.solvers.front.cp_sat import CpSatScalar
 
@@ -146,7 +149,7 @@ def scalar_of(
 
 
 def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:
-    """The backend of that name for the same question; the model is translated where it is the other one's."""
+    """Return the backend of that name for the same question; translate the model if it belongs to the other backend."""
     from mlsched.solvers.front.cp_sat import CpSatScalar
     from mlsched.solvers.front.highs import HighsScalar, ScipScalar
     from mlsched.solvers.front.program import from_cp_sat, from_pyomo, to_cp_sat
@@ -177,9 +180,9 @@ def run(
     progress: Callable[[int, int], None] | None = None,
     workers: int = 1,
 ) -> Front:
-    """`enumerate_front` for any backend; `again(name)` makes the one with which `Front.verify` checks.
+    """Run `enumerate_front` for any backend; `again(name)` makes the backend for `Front.verify`.
 
-    workers: how many searchers there are, `scalar` included, each on a thread; 1 where `scalar` is no `Searcher`.
+    workers: the number of searchers, including `scalar`, each on a thread; 1 if `scalar` is not a `Searcher`.
     """
     chosen = method_of(method, len(scalar.low))
     if stages is not None:
@@ -221,7 +224,7 @@ def _front(
     method: str,
     seconds: float,
 ) -> Front:
-    """The front of a finished search. The certificate says whether it is complete, whatever the method believed."""
+    """Return the front of a finished search. The certificate alone decides whether it is complete."""
     scalar = search.scalar
     certificate = Certificate(tuple(scalar.low), tuple(scalar.high), tuple(search.subproblems))
     points = sorted(search.points)

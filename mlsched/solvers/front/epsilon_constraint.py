@@ -1,7 +1,8 @@
 """Two objectives: sweep the front from the point of smallest f_1 to that of smallest f_2.
 
-Haimes, Lasdon, Wismer (1971): each solve minimises f_1 with f_2 below that of the last point, so that it finds the next
-point; one more solve closes the front. Where two sub-problems may be asked at once, a second sweep comes from the other
+Haimes, Lasdon, Wismer (1971): each solve minimises f_1 with f_2 below its value at the last point, so that it finds
+the
+next point; one more solve closes the front. If two sub-problems may run at once, a second sweep starts from the other
 end until the two meet. Within a time limit, `any_time` sweeps all regions in turns.
 """
 
@@ -19,17 +20,18 @@ from mlsched.solvers.front.zones import BIG
 
 
 def run(search: Search) -> None:
-    """Find every non-dominated point; if a sub-problem fails on the way, the other end is swept as well."""
+    """Search every non-dominated point; if a sub-problem fails, the other end is swept as well."""
     if search.size != 2:
         raise InvalidInput(f"method = 'epsilon-constraint': is for 2 objectives, not {search.size}; leave it out")
     if search.limited:
         any_time.run(search)
         return
     sweeps = (_Sweep(search, 0), _Sweep(search, 1))
-    # First what the journal holds of both sweeps, whether one or two were under way when it was written.
+    # First replay the journal's answers of both sweeps, independent of whether one or two were running when it was
+    # written.
     if any(sweep.repeat(other) for sweep, other in (sweeps, sweeps[::-1])):
         return
-    search.recall()  # the rest, of which the certificate may make something: first stages without their second
+    search.recall()  # the rest, which may help the certificate: first stages without their second
     to_come = [sweep for sweep in sweeps if not sweep.failed]
     with Crew(search) as crew:
         while to_come and crew.room:
@@ -45,7 +47,7 @@ def run(search: Search) -> None:
 
 
 class _Sweep:
-    """One sweep: it minimises f_k under ever tighter bounds on the other objective."""
+    """One sweep: it minimises f_k under increasingly tight bounds on the second objective."""
 
     def __init__(self, search: Search, k: int) -> None:
         self._search, self._k, self._other = search, k, 1 - k
@@ -55,11 +57,11 @@ class _Sweep:
 
     @property
     def question(self) -> tuple[int, Any]:
-        """The objective to minimise next, and the bounds."""
+        """Return the objective to minimise next, and the bounds."""
         return self._k, self._bounds
 
     def closed(self, explored: Explored, other: _Sweep) -> bool:
-        """Whether the answer closes the front: no point lies beyond, or the other sweep has met this one."""
+        """Return whether the answer closes the front: no point is beyond it, or the other sweep has met this one."""
         point, self.failed = explored.point, explored.failed
         if self.failed:
             return False
@@ -71,7 +73,7 @@ class _Sweep:
         return False
 
     def repeat(self, other: _Sweep) -> bool:
-        """Go on as far as the journal holds the answers; whether that closes the front."""
+        """Continue while the journal has the answers; return whether that closes the front."""
         while self._search.recalls(*self.question) and not self.failed:
             if self.closed(self._search.explore(*self.question), other):
                 return True

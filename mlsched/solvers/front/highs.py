@@ -2,7 +2,7 @@
 
 HiGHS computes in floats. Relative gap 0 and absolute gap 0.999 prove an optimum to the last integer, and right-hand
 sides are u + 0.5. Every solution is rounded, checked against every row and evaluated again in integers. An answer that
-does not pass is "failed", never "infeasible".
+fails this check is "failed", never "infeasible".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.linear import enclose
 from mlsched.solvers.front.program import Program
 
-#: How far a rounded solution may be from a row, relative to the row's size.
+#: Allowed violation of a row by a rounded solution, relative to the row's size.
 ROW_TOLERANCE = 1e-6
 
 
@@ -54,12 +54,12 @@ class HighsScalar:
         self._highs = new_highs(self._whole)
         if len(self._columns):
             check(self._highs.passModel(self._lp()), "passModel")
-        # Unions have a weaker relaxation, and with three objectives there are hardly two boxes a union. CPU time of
-        # whole fronts relative to single boxes: p = 3, assignment of 9 2.2, knapsack of 20 1.3; p = 4, up to 4 boxes,
+        # Unions have a weaker relaxation, and with three objectives a union rarely has two boxes. CPU time of complete
+        # fronts relative to single boxes: p = 3, assignment of 9 2.2, knapsack of 20 1.3; p = 4, up to 4 boxes,
         # knapsack of 20 1.3, ILP of 10 0.76; p = 5, knapsack of 10 0.65.
         self.most_boxes = 4 if len(self._objectives) > 3 else 1
         self._first = len(program.row_lower)
-        # Literals in the model, each of which stands for a box of a union, and the row that sums them.
+        # Literals in the model, each for a box of a union, and the row that sums them.
         self._literals, self._last = 0, self._first + len(self._objectives)
         for objective in self._objectives if len(self._columns) else ():
             size, index = len(objective.index), objective.index.astype(np.int32)
@@ -83,14 +83,14 @@ class HighsScalar:
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """One solve. The bound is rounded to the integer that HiGHS' float proves."""
+        """Solve one sub-problem. The bound is rounded to the integer that HiGHS' float proves."""
         boxes = [box for box in boxes if self._holds_constants(box)]
         if not boxes:
             return Answer("infeasible")
         if not len(self._columns):
             return self._constant(weights, boxes)
         if len(boxes) > 1:
-            # A row ends where its loosest box does: so each box must have an end, its own or that of the objective.
+            # A row ends at the end of its loosest box: so each box must have an end, its own or the objective's.
             boxes = [tuple(h if u is None else u for u, h in zip(box, self.high, strict=True)) for box in boxes]
         self._bound(boxes)
         cost, constant = self._cost(weights)
@@ -104,7 +104,7 @@ class HighsScalar:
         return self._read(ruling, weights, boxes, constant)
 
     def _ruling(self, limit: float | None) -> Ruling:
-        """What HiGHS says, and of a model with continuous columns what another engine says to it."""
+        """Return the result of HiGHS, for a model with continuous columns checked by another engine."""
         started = time.perf_counter()
         # HiGHS counts its run time from the first solve of an instance on.
         stop = np.inf if limit is None else self._highs.getRunTime() + max(0.001, limit)
@@ -116,18 +116,18 @@ class HighsScalar:
         return proved_twice(of_highs(self._highs), claim, self._limits(limit, seconds), seconds)
 
     def _limits(self, limit: float | None, spent: float) -> Limits:
-        """The limits of one solve, after some seconds."""
+        """Return the limits of one solve, after some seconds."""
         return dataclasses.replace(self._whole, seconds=None if limit is None else max(0.001, limit - spent))
 
     def _holds_constants(self, box: Bounds) -> bool:
-        """Whether the constant objectives, which are no rows, are in a box."""
+        """Return whether the constant objectives, which are not rows, are in a box."""
         ends = zip(self._objectives, box, strict=True)
         return all(u is None or len(o.index) or o.constant <= u for o, u in ends)
 
     def _bound(self, boxes: Sequence[Bounds]) -> None:
         """Require f in one of the boxes: f_k <= sum_b box_bk y_b with binary y_b that sum to one.
 
-        That is one row for each objective, for any number of boxes, without large numbers.
+        This takes one row per objective, for any number of boxes, without large numbers.
         """
         count = len(boxes) if len(boxes) > 1 else 0
         self._need(count)
@@ -146,7 +146,7 @@ class HighsScalar:
             check(self._highs.changeRowBounds(self._first + k, -np.inf, top), "changeRowBounds")
 
     def _need(self, count: int) -> None:
-        """Add literals until there are so many, and the row that sums them."""
+        """Add literals until there are `count`, and the row that sums them."""
         if count and not self._literals:
             check(self._highs.addRow(0.0, 1.0, 0, np.zeros(0, dtype=np.int32), np.zeros(0)), "addRow")
         row = np.array([self._last], dtype=np.int32)
@@ -159,7 +159,7 @@ class HighsScalar:
             self._literals += 1
 
     def _start(self, hint: Solution, boxes: Sequence[Bounds]) -> tuple[int, Any, Any]:
-        """A hint, with the literal of a box that holds it, in the form that `setSolution` takes."""
+        """Return a hint, with the literal of a box that contains it, in the form of `setSolution`."""
         whole = np.zeros(len(hint) + self._literals)
         whole[: len(hint)] = hint
         values = [o.value(np.rint(whole[: len(hint)]).astype(np.int64)) for o in self._objectives]
@@ -170,7 +170,7 @@ class HighsScalar:
         return len(whole), np.arange(len(whole), dtype=np.int32), whole
 
     def _constant(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> Answer:
-        """The answer for a model without variables, which HiGHS refuses: it has one solution or none."""
+        """Return the answer for a model without variables, which HiGHS refuses: it has at most one solution."""
         values = tuple(o.constant for o in self._objectives)
         fits = np.all(self._program.row_lower <= 0) and np.all(self._program.row_upper >= 0)
         if not fits or not inside(values, boxes):
@@ -213,7 +213,7 @@ class HighsScalar:
         return Answer("optimal", values, total, solution)
 
     def _unbounded_or_not(self, limit: float | None) -> Answer:
-        """Whether the model is unbounded or infeasible, by a solve without costs."""
+        """Determine whether the model is unbounded or infeasible, by a solve without costs."""
         zero = np.zeros(len(self._columns))
         check(self._highs.changeColsCost(len(zero), self._columns, zero), "changeColsCost")
         self._highs.clearSolver()
@@ -227,7 +227,7 @@ class HighsScalar:
         return Answer("failed", note=f"{self.name} ended with {ruling.claim}")
 
     def _rounded(self, x: Any) -> Solution | None:
-        """The solution with integer columns rounded; None where that breaks a row or a column's bound."""
+        """Return the solution with rounded integer columns; None if that violates a row or a column's bound."""
         program = self._program
         exact = np.where(program.integer, np.rint(x), x)
         slack = ROW_TOLERANCE * np.maximum(1.0, np.abs(exact))
@@ -240,7 +240,7 @@ class HighsScalar:
         return tuple(int(v) if whole else float(v) for v, whole in zip(exact, program.integer, strict=True))
 
     def value_of(self, solution: Solution) -> Callable[[Any], int | float]:
-        """The value of a variable of the caller's model."""
+        """Return the function that evaluates a variable of the caller's model."""
 
         def value(variable: Any) -> int | float:
             try:
@@ -251,18 +251,18 @@ class HighsScalar:
         return value
 
     def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
-        """The values of `variables`, by default of all in the model's order."""
+        """Return the values of `variables`, by default of all in the model's order."""
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
 
 
 class ScipScalar(HighsScalar):
-    """The same sub-problems, answered by SCIP: a second engine for models that CP-SAT does not take."""
+    """The same sub-problems, answered by SCIP: a second engine for models that CP-SAT does not accept."""
 
     name = "scip"
 
     @classmethod
     def like(cls, scalar: Scalar) -> ScipScalar:
-        """The same sub-problems as those of a `HighsScalar`."""
+        """Return the same sub-problems as in a `HighsScalar`."""
         if not isinstance(scalar, HighsScalar):
             raise InvalidInput("backend = 'scip': needs a linear model of integer and continuous columns")
         return cls(scalar._program, threads=scalar._whole.threads, seed=scalar._whole.seed)

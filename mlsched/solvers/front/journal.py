@@ -1,8 +1,8 @@
 """The answers of a front's sub-problems in a file that survives `kill -9`.
 
 The file has lines of JSON. The first names format, model and settings; each further line is an answered sub-problem. A
-line's checksum continues that of the line before, so that a changed, lost or reordered line is noticed. A line is
-appended by one write before the answer is used: after a crash at most the last line is incomplete; it is dropped, and
+line's checksum continues the checksum of the line before, so that a changed, lost or reordered line is noticed. One
+write appends a line before the answer is used. After a crash at most the last line is incomplete; it is dropped, and
 only that sub-problem is solved again. The file is created by a rename and locked while in use.
 """
 
@@ -50,7 +50,7 @@ class Journal:
     def _lock(self) -> None:
         try:
             import fcntl
-        except ImportError:  # not a POSIX system: two processes on one file are then the user's to avoid
+        except ImportError:  # not a POSIX system: the user must not open one file from two processes
             return
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -62,7 +62,7 @@ class Journal:
     def _read(self) -> None:
         content = self._stream.read()
         lines = content.split(b"\n")
-        # A whole line ends in a newline; what follows the last newline is part of an interrupted write.
+        # A complete line ends in a newline; the bytes after the last newline are part of an interrupted write.
         whole, offset = lines[:-1], 0
         for number, line in enumerate(whole, 1):
             data, chain = _parse(line, self._chain)
@@ -128,7 +128,7 @@ class Journal:
         try:
             while rest:
                 rest = rest[self._stream.write(rest) :]
-        except OSError as error:  # what was written of the line is dropped when the file is read again
+        except OSError as error:  # an incomplete line is dropped when the file is read again
             raise cannot_be_written(self.path, error) from None
         self.answers[weights, boxes] = answer
 
@@ -146,7 +146,7 @@ def _line(body: dict[str, Any], chain: int) -> tuple[str, int]:
 
 
 def _parse(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
-    """The line's object and checksum; no object where the checksum does not continue that of the line before."""
+    """Return the line's object and checksum; no object if the checksum does not continue the previous line's."""
     text, mark, check = line.rpartition(b', "check": ')
     if not mark or zlib.crc32(text + b"}", chain) != _number(check):
         return None, 0
@@ -158,6 +158,6 @@ def _parse(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _number(text: bytes) -> int:
-    """A checksum and the end of the line; -1 where it is none. It has ten digits at most: Python refuses thousands."""
+    """Parse a checksum and the end of the line; -1 if invalid. At most ten digits: Python refuses thousands."""
     digits = text[:-1]
     return int(digits) if text.endswith(b"}") and digits.isdigit() and len(digits) <= 10 else -1

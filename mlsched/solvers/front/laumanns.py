@@ -1,10 +1,11 @@
 """The adaptive epsilon-constraint method.
 
 Laumanns, Thiele, Zitzler, "An efficient, adaptive parameter variation scheme for metaheuristics based on the
-epsilon-constraint method", EJOR 169 (2006), Section 4: the values f_2 .. f_p of the n points found so far cut objective
+epsilon-constraint method", EJOR 169 (2006), Section 4: the values f_2 .. f_p of the n points found so far cut
+objective
 space into a grid of at most (n + 1)^(p - 1) cells. A cell's upper corner bounds f_2 .. f_p while f_1 is minimised. The
-solution y clears all cells that lie below that corner and not below y; each new point refines the grid. The method
-needs O(n^(p-1)) solves and is kept as the reference for the others.
+solution y clears all cells below that corner and not below y; each new point refines the grid. The method
+needs O(n^(p-1)) solves and is the reference for the other methods.
 
 The grid is a boolean array, so that a slice of cells is scanned or cleared at once.
 """
@@ -18,18 +19,18 @@ import numpy as np
 from mlsched.solvers.front.search import Search
 from mlsched.solvers.front.zones import BIG
 
-#: A grid larger than this is given up: the method does not scale there.
+#: Largest grid: the method does not scale beyond it.
 CELLS = 50_000_000
 
 
 def run(search: Search) -> None:
-    """Find every non-dominated point."""
+    """Search every non-dominated point."""
     size = search.size - 1
     # cuts[j]: ascending lower ends of the cells along f_{j+1}; a cell ends where the next begins.
     cuts = [np.array([-BIG], dtype=np.int64) for _ in range(size)]
     cleared = np.zeros((1,) * size, dtype=bool)
     while not cleared.all():
-        # From the largest upper corner down: then a solution is never dominated by one still to come.
+        # From the largest upper corner down: then later solutions never dominate earlier ones.
         last = np.array(cleared.shape) - 1
         cell = last - np.array(np.unravel_index(int(np.argmin(np.flip(cleared))), cleared.shape))
         bounds = np.full(search.size, BIG, dtype=np.int64)
@@ -38,7 +39,8 @@ def run(search: Search) -> None:
         explored = search.explore(0, bounds)
         point = explored.point
         if point is None or explored.failed:
-            # No point is there, or the solve failed: such a cell remains open in the certificate and is asked no more.
+            # The cell is empty, or the solve failed: then the cell remains open in the certificate and is not searched
+            # again.
             cleared[tuple(slice(c if explored.failed else 0, c + 1) for c in cell)] = True
             continue
         tops = cell

@@ -26,7 +26,7 @@ class Linear:
 
     @classmethod
     def of(cls, index: Sequence[int], coefficient: Sequence[int], constant: int, sign: int) -> Linear:
-        """Like terms collected; `sign` = -1 turns an objective to maximise into one to minimise."""
+        """Return the expression with like terms collected; `sign` = -1 negates an objective to maximise."""
         total: dict[int, int] = {}
         for i, c in zip(index, coefficient, strict=True):
             total[i] = total.get(i, 0) + c
@@ -37,11 +37,11 @@ class Linear:
         return cls(columns, np.array([c for _, c in kept], dtype=np.int64), sign * constant)
 
     def value(self, x: Any) -> int:
-        """The exact value for integer values `x` of all variables."""
+        """Return the exact value for integer values `x` of all variables."""
         return int(self.coefficient @ x[self.index]) + self.constant
 
     def range(self, low: Any, high: Any) -> tuple[int | None, int | None]:
-        """What the variables' bounds (floats, maybe infinite) allow; None where they allow everything."""
+        """Return the range under the variables' bounds (floats, maybe infinite); None for an infinite end."""
         smallest = np.where(self.coefficient > 0, low[self.index], high[self.index])
         largest = np.where(self.coefficient > 0, high[self.index], low[self.index])
         return self._sum(smallest), self._sum(largest)
@@ -52,12 +52,12 @@ class Linear:
         return sum(int(c) * int(x) for c, x in zip(self.coefficient, at, strict=True)) + self.constant
 
     def text(self) -> str:
-        """A canonical form, for fingerprints."""
+        """Return a canonical form, for fingerprints."""
         return f"{self.index.tolist()} {self.coefficient.tolist()} {self.constant}"
 
 
 def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
-    """`Scalar.low` and `Scalar.high`, refusing objectives too large to be exact."""
+    """Return `Scalar.low` and `Scalar.high`; refuse objectives too large to be exact."""
     ranges = [o.range(low, high) for o in objectives]
     for number, ends in enumerate(ranges):
         for end in ends:
@@ -67,7 +67,7 @@ def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[in
 
 
 def signs_of(senses: Sequence[str], count: int) -> list[int]:
-    """+1 for "min", -1 for "max"; one sense per objective."""
+    """Return +1 for "min" and -1 for "max"; check that each objective has a sense."""
     if isinstance(senses, str) or len(senses) != count:
         raise InvalidInput(f"senses = {senses!r}: must name 'min' or 'max' for each of the {count} objectives")
     for sense in senses:

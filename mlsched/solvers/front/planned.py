@@ -30,10 +30,19 @@ def front_of(
     seed: int,
     **settings: Any,
 ) -> Front:
-    """`enumerate_front` on the formulation of a registered solver, plans decoded and judged.
+    """Run `enumerate_front` on the formulation of a registered solver; decode and judge the plans.
 
-    Every plan's values are recomputed by the judge; a plan it calls infeasible, or values other than the model's, are
-    an SolverError. `Front.verify` replays on the other backend's own formulation of the instance.
+    The judge recomputes every plan's values; an infeasible plan, or values other than the model's, raise
+    SolverError. `Front.verify` replays on the other backend's own formulation of the instance.
+
+    Args:
+        solver: Registered solver with the formulation.
+        instance: Instance to solve.
+        objectives: Names of the objectives.
+        params: Parameters of the solver.
+        threads: Number of threads.
+        seed: Seed of the backend.
+        settings: Further arguments of `enumerate_front`.
     """
     if ENGINE in params:
         raise InvalidInput(f"{ENGINE} = {params[ENGINE]!r}: fronts are enumerated by highs itself; leave it out")
@@ -58,13 +67,13 @@ def front_of(
 def replayer(
     solver: Solver, instance: Instance, objectives: Sequence[str], params: dict[str, Any], *, threads: int, seed: int
 ) -> Callable[[str], Scalar]:
-    """What `Front.verify` replays a certificate on: backend -> that backend's own formulation of the instance."""
+    """Return the object with which `Front.verify` replays: backend -> the backend's own formulation of the instance."""
     return _Again(instance, solver.name, tuple(objectives), params, threads, seed)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Again:
-    """What answers the sub-problems of a front anew, on the model of any backend; can be sent between processes."""
+    """A picklable function that answers the sub-problems of a front again, on the model of any backend."""
 
     instance: Instance
     name: str
@@ -88,7 +97,7 @@ class _Again:
 def _scalar(
     solver: Solver, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
-    """The solver's formulation, what answers its sub-problems, and what to call when that is no longer used."""
+    """Return the solver's formulation, the backend for its sub-problems, and the function that closes it."""
     assert solver.model is not None
     question = solver.model(instance.shown(solver.information), objectives=tuple(names), limits=NO_LIMITS, **params)
     if not isinstance(question, Formulation):
@@ -115,11 +124,11 @@ def _scalar(
 
 
 def _nothing() -> None:
-    """Nothing remains to be closed: such a backend holds memory alone."""
+    """Close a backend that only uses memory."""
 
 
 def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
-    """Each objective as one integer expression, the weighted sum of its terms: fronts compare whole objectives."""
+    """Return each objective as one integer expression, the weighted sum of its terms, because fronts compare totals."""
     return [
         sum(t.weight * t.expression for t in question.objectives[name]) + question.constant.get(name, 0)
         for name in names
@@ -127,7 +136,7 @@ def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
 
 
 def with_judged(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> Front:
-    """The front with the judge's values of the plans without a proof: a model may have worse ones of such a plan."""
+    """Return the front with the judge's values of the unproven plans, for which the model may report worse values."""
     signs = [1 if sense == "min" else -1 for sense in front.senses]
     found = {}
     for plan in front.unproven_plans or ():
@@ -141,7 +150,7 @@ def with_judged(name: str, instance: Instance, objectives: Sequence[str], front:
 
 
 def judge(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> None:
-    """Raise SolverError unless the judge finds every plan feasible and of the values that the front has."""
+    """Raise SolverError unless every plan is feasible and has the front's values according to the judge."""
     for plan, row in zip(front.plans or (), front.sort_keys.tolist(), strict=True):
         if wrong := instance.violations(plan):
             raise SolverError(f"{name} returned an infeasible plan in a front: {wrong[0]}")

@@ -1,4 +1,4 @@
-"""An integer linear program as arrays: what HiGHS takes, and the way from CP-SAT's models to Pyomo's and back."""
+"""An integer linear program as arrays: the input of HiGHS, and conversions between CP-SAT's and Pyomo's models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Term
 from mlsched.solvers.front.linear import Linear, signs_of
 
-#: How far a coefficient may be from an integer and still count as it.
+#: A coefficient within this distance of an integer counts as that integer.
 ROUNDING = 1e-9
 
 
@@ -22,7 +22,7 @@ class Program:
     """Rows row_lower <= A x <= row_upper, with A in compressed columns: starts, indices, values.
 
     lower, upper: bounds of the columns. integer: which columns are integer. objectives: to be minimised.
-    position(variable): the column of a variable of the caller's model. columns_of, row_names: of a Pyomo model, its
+    position(variable): the column of a variable of the caller's model. columns_of, row_names: for a Pyomo model, its
     variables, and the names of its constraints.
     """
 
@@ -41,7 +41,7 @@ class Program:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over all arrays and objectives."""
+        """Return the SHA-256 over all arrays and objectives."""
         digest = hashlib.sha256()
         for part in (self.starts, self.indices, self.values, self.row_lower, self.row_upper, self.lower, self.upper):
             digest.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
@@ -50,18 +50,18 @@ class Program:
         return digest.hexdigest()
 
     def columns(self) -> Any:
-        """The column of every non-zero."""
+        """Return the column of every non-zero."""
         return np.repeat(np.arange(len(self.lower)), np.diff(self.starts))
 
     def activity(self, x: Any) -> Any:
-        """A x."""
+        """Compute A x."""
         total = np.zeros(len(self.row_lower))
         np.add.at(total, self.indices, self.values * x[self.columns()])
         return total
 
 
 def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> Program:
-    """The program of a linear Pyomo model that has no objective, with objectives over its integer variables."""
+    """Return the program of a linear Pyomo model without an objective, with objectives over its integer variables."""
     import pyomo.environ as pyo
 
     from mlsched.solvers.backends.pyomo_matrix import compile_model
@@ -69,7 +69,7 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     if any(True for _ in model.component_data_objects(pyo.Objective, active=True)):
         raise InvalidInput("the model already has an objective; give it as one of the objectives and deactivate it")
     signs = signs_of(senses, len(objectives))
-    # To Pyomo a fixed variable is a constant; its column keeps that value. Pyomo refuses what is not linear.
+    # In Pyomo a fixed variable is a constant; its column keeps that value. Pyomo refuses nonlinear expressions.
     try:
         matrix = compile_model(model)
     except Exception as error:
@@ -132,9 +132,9 @@ def _whole(number: Any, objective: int) -> int:
 
 
 def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
-    """The program of a CP-SAT model of linear rows and clauses; other constraints are refused.
+    """Return the program of a CP-SAT model of linear rows and clauses; other constraints are refused.
 
-    A literal of index i >= 0 is x_i, one of index -i - 1 is 1 - x_i.
+    A literal of index i >= 0 is x_i; a literal of index -i - 1 is 1 - x_i.
     """
     proto = model.proto
     count = len(proto.variables)
@@ -160,7 +160,7 @@ def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
     )
 
 
-#: CP-SAT's way of saying "no bound".
+#: CP-SAT's code for "unbounded".
 _ENDLESS = 2**62
 
 
@@ -189,7 +189,7 @@ def _rows_of(constraint: Any) -> list[tuple[dict[int, int], float, float]]:
 
 
 def _count(literals: list[int], low: float, high: float) -> tuple[dict[int, int], float, float]:
-    """low <= number of true literals <= high, as a row."""
+    """Return low <= number of true literals <= high as a row."""
     terms: dict[int, int] = {}
     shift = 0
     for literal in literals:
@@ -200,7 +200,7 @@ def _count(literals: list[int], low: float, high: float) -> tuple[dict[int, int]
 
 
 def translated(model: Any, values: Mapping[str, Any]) -> tuple[Any, dict[str, Any], dict[str, tuple[Term, ...]]]:
-    """(CpModel, its variables by name, expressions by name) of a Pyomo model, without its objectives.
+    """Translate a Pyomo model without its objectives to (CpModel, its variables by name, expressions by name).
 
     values: name -> linear expression. Rows have the names of the constraints.
     """
@@ -225,7 +225,7 @@ def translated(model: Any, values: Mapping[str, Any]) -> tuple[Any, dict[str, An
 
 
 def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:
-    """(model, objectives, senses) of CP-SAT; variables must be integer and bounded, coefficients integer."""
+    """Return (model, objectives, senses) of CP-SAT; variables must be integer and bounded, coefficients integer."""
     from ortools.sat.python import cp_model
 
     if not program.integer.all() or not np.isfinite(program.lower).all() or not np.isfinite(program.upper).all():

@@ -1,4 +1,4 @@
-"""What an enumeration returns: the points, where others may be missing, and the proof of both."""
+"""The result of an enumeration: the points, the boxes where others may be missing, and the proof of both."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ FrontStatus = Literal["complete", "infeasible", "time limit", "solve limit", "fa
 
 @dataclasses.dataclass(frozen=True)
 class Box:
-    """Objective values, in the caller's senses, among which points may be missing; None where no bound is known."""
+    """Objective values, in the caller's senses, among which points may be missing; None for an unknown bound."""
 
     lower: tuple[int | None, ...]
     upper: tuple[int | None, ...]
 
 
-#: In sentences about what an engine failed at.
+#: Text in sentences about an engine's failure.
 FAILED = "failed at it"
 
 
@@ -41,19 +41,19 @@ def _stayed_behind(backend: str) -> Scalar:
 
 @dataclasses.dataclass(frozen=True)
 class Front:
-    """Non-dominated points, one a row of `sort_keys` (n x k, in the caller's senses), the best first objective first.
+    """Non-dominated points, one per row of `sort_keys` (n x k, in the caller's senses), best first objective first.
 
-    Every point is proved non-dominated, also where the front is not complete. solutions: the values of the variables
-    asked for; plans: what `decode` made of them (None without it). open: boxes, which may overlap, around all points
-    that may be missing; there is none exactly when the front is complete. failures: a line for each sub-problem without
-    a proof. solves: how many times a solver was called; recalled: how many answers the file to resume from gave.
-    confirmed_by: the other engine that proved all of it again, if one did.
+    Every point is proved non-dominated, even if the front is incomplete. solutions: the values of the selected
+    variables. plans: the results of `decode` (None without it). open: boxes, which may overlap, around all points
+    that may be missing; empty exactly if the front is complete. failures: a line for each sub-problem without
+    a proof. solves: number of solver calls. recalled: number of answers from the resumed file.
+    confirmed_by: the other engine that proved all of it again, if any.
 
-    unproven: values, one row each, of further plans that no point is as good as; a plan that is better may be in an
-    open box. unproven_plans: these plans, as in `plans`. An incomplete front of a time limit may have some.
+    unproven: values, one per row, of further plans that no point dominates or equals; an open box may contain a better
+    plan. unproven_plans: these plans, as in `plans`. An incomplete front of a time limit may have some.
 
-    Of the front of an instance, `instance`, `objectives`, `solver` and `params` say what was asked of whom; they are
-    None (and no parameters) where a model of one's own was enumerated. Two fronts are equal when all of this is but the
+    For the front of an instance, `instance`, `objectives`, `solver` and `params` describe the call. For the front of a
+    user's model they are None (and empty parameters). Two fronts are equal if all of this is equal except the
     seconds.
 
     Examples:
@@ -62,7 +62,7 @@ class Front:
         <Front: 3 points, by total_loss_reduction and worst_loss, complete>
     """
 
-    #: What the file is that `mlsched.save` writes.
+    #: Type of the file that `mlsched.save` writes.
     kind: ClassVar[str] = "front"
 
     sort_keys: Any
@@ -92,7 +92,7 @@ class Front:
         return short_repr(self, count_of(len(self), "point"), f"by {goals}", self.status)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: all but a model of the caller's own; `verify` then needs an object with `minimise`."""
+        """Return the pickled state without a user's own model; `verify` then needs an object with `minimise`."""
         sent = dataclasses.is_dataclass(self._scalar)
         return self.__dict__ if sent else {**self.__dict__, "_scalar": _stayed_behind}
 
@@ -106,33 +106,34 @@ class Front:
         return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
 
     def __hash__(self) -> int:
-        """Of what says in short which front it is: solutions and parameters may have no hash."""
+        """Hash the short identification of the front: solutions and parameters may be unhashable."""
         values = tuple(map(tuple, np.asarray(self.sort_keys).tolist()))
         return hash((values, self.senses, self.status, self.method, self.backend, self.solver))
 
     @property
     def complete(self) -> bool:
-        """Whether it is proved that no point is missing."""
+        """Return whether the points are proved complete."""
         return not self.open
 
     @property
     def evidence(self) -> Evidence:
-        """What it rests on that points are non-dominated, and that none is missing outside the open boxes.
+        """Return the evidence that points are non-dominated, and that all points outside the open boxes are known.
 
         Sub-problems of one engine ("unconfirmed"), all of which another engine may have proved again ("confirmed").
         """
         return "unconfirmed" if self.confirmed_by is None else "confirmed"
 
     def table(self) -> dict[str, Any]:
-        """Objective -> its values, a row a point; those of a model of one's own are called f1, f2, ...
+        """Return objective -> its values, a row per point; the objectives of a user's own model are called f1, f2, ...
 
-        Of an instance, values are as people read them (`Instance.values`): what is compared before them has a column
-        of its own ("deferred"), where some point has any.
+        For an instance, values are in the units that people read (`Instance.values`). Deferred jobs, which are
+        compared
+        first, have a column of their own ("deferred") if some point defers any.
         """
         return self._columns(self.sort_keys)
 
     def unproven_table(self) -> dict[str, Any]:
-        """The same of the plans without a proof."""
+        """Return the same table for the plans without a proof."""
         return self._columns(self.unproven)
 
     def _columns(self, sort_keys: Any) -> dict[str, Any]:
@@ -147,11 +148,11 @@ class Front:
         return {name: column for name, column in figures.items() if name in columns or column.any()}
 
     def dataframe(self) -> Any:
-        """`table` as a pandas DataFrame."""
+        """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 
     def _repr_html_(self) -> str:
-        """For notebooks: whether the front is complete, and its first points."""
+        """Return HTML for notebooks: whether the front is complete, and its first points."""
         columns = self.table()
         senses = dict(zip(self.objectives or columns, self.senses, strict=True))
         header = [f"{name} ({senses.get(name, 'min')})" for name in columns]
@@ -169,15 +170,15 @@ class Front:
 
     @validate_arguments
     def hypervolume(self, ref: Sequence[float]) -> float:
-        """The volume between the points and `ref` (natural senses, worse than the points), by moocore."""
+        """Return the volume between the points and `ref` (natural senses, worse than the points), by moocore."""
         return self.hypervolume_bounds(ref)[0]
 
     @validate_arguments
     def hypervolume_bounds(self, ref: Sequence[float]) -> tuple[float, float]:
-        """(lower, upper) bounds on the hypervolume of the complete front.
+        """Return (lower, upper) bounds on the hypervolume of the complete front.
 
-        The points found give the lower bound. A missing point can be no better than the best corner of some open box,
-        so the corners count as points for the upper bound; it is infinite where an open box has no bound on its better
+        The points found give the lower bound. The best corner of an open box dominates all missing points in it,
+        so the corners count as points for the upper bound; it is infinite if an open box is unbounded on its better
         side. The two are equal for a complete front.
         """
         signs = self._signs()
@@ -194,22 +195,22 @@ class Front:
 
     @validate_arguments
     def verify(self, backend: str | Scalar | None = None) -> list[str]:
-        """Replay the certificate; sentences that say what does not hold, empty when all of it does.
+        """Replay the certificate; return a sentence for each disagreement (empty if it is confirmed).
 
         backend: "cp-sat", "highs" or "scip" (default: cp-sat for a front of highs and the reverse, and scip for models
-        that cp-sat does not take; the model is translated), or any object with `minimise`. Three things are checked:
-        that each sub-problem has the optimum that was recorded; that every point is attained; and that, by arithmetic
-        on the proved sub-problems, no point is missing outside the open boxes. What the backend fails at, such as sums
-        too large for floats, has a sentence too, which says so.
+        that cp-sat does not accept; the model is translated), or any object with `minimise`. Three things are checked:
+        that each sub-problem has the recorded optimum; that every point is attained; and that, by arithmetic on the
+        proved sub-problems, all points outside the open boxes are known. Failures of the backend, such as sums too
+        large for floats, have a sentence, too.
         """
         return self._denied_by(self._other(backend))
 
     def _denied_by(self, scalar: Scalar) -> list[str]:
-        """The sentences of `verify`."""
+        """Return the sentences of `verify`."""
         points = [tuple(row) for row in (np.asarray(self.sort_keys) * self._signs()).tolist()]
         wrong = [text for number in range(len(self.certificate.subproblems)) for text in self._replay(scalar, number)]
         for point in points:
-            # Attained, and by nothing smaller: this also proves the point non-dominated.
+            # A point of its values is feasible and optimal: this also proves the point non-dominated.
             answer = scalar.minimise((1,) * len(point), (point,), None, None)
             if answer.status != "optimal" or answer.values != point:
                 wrong.append(_said(f"point {point}", "", scalar, answer, answer.values))
@@ -219,10 +220,10 @@ class Front:
         return wrong
 
     def confirmed(self, backend: str | Scalar | None = None) -> Front:
-        """The front with the word of another engine; backend as for `verify`, but not the front's own.
+        """Return the front with the confirmation of another engine; backend as for `verify`, but not the front's own.
 
-        Raises Contradiction where it denies anything, BackendError where it fails at a sub-problem (HiGHS, where
-        objectives are too large for floats), InvalidInput where there is no other engine for the model.
+        Raises Contradiction if it disagrees, BackendError if it fails at a sub-problem (HiGHS, if
+        objectives are too large for floats), InvalidInput if there is not another engine for the model.
         """
         scalar = self._other(backend)
         if scalar.name == self.backend:
@@ -235,7 +236,7 @@ class Front:
         return dataclasses.replace(self, confirmed_by=scalar.name)
 
     def _other(self, backend: str | Scalar | None) -> Scalar:
-        """What verifies: by default the backend that did not find the front."""
+        """Return the verifying backend: by default, the backend that did not find the front."""
         if backend is None:
             backend = {"cp-sat": "highs", "highs": "cp-sat"}.get(self.backend, self.backend)
             try:
@@ -243,7 +244,7 @@ class Front:
             except InvalidInput:
                 if backend != "cp-sat":
                     raise
-                backend = "scip"  # continuous columns, or coefficients that are no integers
+                backend = "scip"  # continuous columns, or coefficients that are not integers
         if not isinstance(backend, str) and not hasattr(backend, "minimise"):
             raise InvalidInput(f"backend: {backend!r}, expected 'cp-sat', 'highs', 'scip' or an object with `minimise`")
         return self._scalar(backend) if isinstance(backend, str) else backend
@@ -254,7 +255,7 @@ class Front:
         if not one.proved or not implied:
             return []
         if not self._representable(one.weights, scalar.largest):
-            # An empty box says the same of each objective.
+            # An empty box implies the same for each objective.
             claims = implied[:1] if one.status == "infeasible" else implied
             return [text for claim in claims for text in self._replay_lower(scalar, number, *claim)]
         answer = scalar.minimise(one.weights, one.boxes, None, None)
@@ -263,9 +264,10 @@ class Front:
         return [_sub_problem(number, one.boxes, f"{one.status} {one.bound}", scalar, answer)]
 
     def _replay_lower(self, scalar: Scalar, number: int, k: int, bounds: Any, lower: Any) -> list[str]:
-        """The same where weighted sums are beyond the engine: in floats such sums are equal that differ.
+        """Replay a sub-problem whose weighted sums are too large for the engine: floats merge different sums.
 
-        All that is concluded from them are lower bounds of f_k, one in each box, for each k of the largest weight.
+        Only the lower bounds of f_k in each box, for each k of the largest weight, are used; these are checked
+        instead.
         """
         weights = tuple(int(j == k) for j in range(len(self.certificate.high)))
         wrong = []
@@ -285,7 +287,7 @@ class Front:
         return sum(w * e for w, e in zip(weights, ends, strict=True)) <= largest
 
     def to_json(self) -> dict[str, Any]:
-        """The front as plain JSON data, without solutions."""
+        """Return the front as plain JSON data, without solutions."""
         return {
             "status": self.status,
             "complete": self.complete,
@@ -305,7 +307,7 @@ class Front:
         }
 
     def _unproven_json(self) -> dict[str, Any]:
-        """The plans without a proof, if there are any."""
+        """Return the unproven plans as JSON data, if any."""
         if not len(self.unproven):
             return {}
         plans = None if self.unproven_plans is None else [_plain(plan) for plan in self.unproven_plans]
@@ -313,14 +315,14 @@ class Front:
 
 
 def _said(what: str, claimed: str, scalar: Scalar, answer: Answer, value: Any) -> str:
-    """The sentence for something of which another engine says something else, or nothing since it failed."""
+    """Format the sentence for a claim that another engine contradicts or fails to check."""
     if answer.status == "failed":
         return f"{what}: {scalar.name} {FAILED}: {answer.note}"
     return f"{what}: {claimed}{scalar.name} says {answer.status} {value} {answer.note}".strip()
 
 
 def _sub_problem(number: int, boxes: Sequence[Bounds], claimed: str, scalar: Scalar, answer: Answer) -> str:
-    """The same of a sub-problem."""
+    """Format such a sentence for a sub-problem."""
     what = f"sub-problem {number} (bounds {shown(boxes)})"
     return _said(what, f"is said to be {claimed}; ", scalar, answer, answer.bound)
 
@@ -330,7 +332,7 @@ def _plain(plan: Any) -> Any:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two things are equal that may be, or hold, arrays."""
+    """Compare two values that may be, or contain, arrays."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     if isinstance(one, (tuple, list)) and type(one) is type(other):
@@ -339,13 +341,13 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _corner(box: Box, senses: Sequence[str]) -> list[float]:
-    """The best corner of a box, every objective minimised."""
+    """Return the best corner of a box, every objective minimised."""
     ends = [low if sense == "min" else high for low, high, sense in zip(box.lower, box.upper, senses, strict=True)]
     return [-np.inf if e is None else float(e if s == "min" else -e) for e, s in zip(ends, senses, strict=True)]
 
 
 def _volume(points: Any, end: Any) -> float:
-    """The hypervolume of points below `end`, every objective minimised."""
+    """Return the hypervolume of points below `end`, every objective minimised."""
     import moocore
 
     inside = points[(points < end).all(axis=1)]
@@ -353,7 +355,7 @@ def _volume(points: Any, end: Any) -> float:
 
 
 def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
-    """Zones (lower <= f < upper, every objective minimised) as boxes in the caller's senses."""
+    """Return zones (lower <= f < upper, every objective minimised) as boxes in the caller's senses."""
     made = []
     for bottom, top in zip(lower.tolist(), upper.tolist(), strict=True):
         low = [None if v <= -BIG else v for v in bottom]

@@ -1,8 +1,8 @@
-"""Between the methods and a backend: a `Search` asks, checks and records.
+"""The layer between methods and backends: a `Search` solves, checks and records sub-problems.
 
-A method calls `explore(k, bounds)` and reads a proved answer. Whatever goes wrong in the backend (a limit, a failed
-solve, an answer that contradicts an earlier one) is recorded here as such, so that no method can take it for a proof.
-Where there are several searchers, `explore` may run on as many threads at once.
+A method calls `explore(k, bounds)` and reads a proved answer. Every backend failure (a limit, a failed
+solve, an answer that contradicts an earlier answer) is recorded here as such, so no method can mistake it for a proof.
+With several searchers, `explore` may run on as many threads at once.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.zones import BIG
 
-#: The share of the time limit that one sub-problem may take, turn by turn; None: all that remains.
+#: Share of the time limit for one sub-problem, turn by turn; None: the remaining time.
 TURNS: tuple[float | None, ...] = (1 / 12, 1 / 2, None)
-#: A turn is over when so many sub-problems were left without a proof, except the last one.
+#: A turn, except the last, ends after this number of sub-problems without a proof.
 MOST_LEFT = 4
 
 
@@ -35,10 +35,10 @@ class Stop(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Explored:
-    """What is known of the smallest f_k within some bounds.
+    """The known results about the smallest f_k within some bounds.
 
-    lower_bound: it is no smaller; BIG where no solution is within the bounds. point: a new point that attains it, if
-    there is one. failed: nothing is proved.
+    lower_bound: bound on f_k; BIG if the bounds exclude every solution. point: a new point that attains it, if any.
+    failed: the answer is unproven.
     """
 
     lower_bound: int
@@ -47,7 +47,7 @@ class Explored:
 
 
 class Search:
-    """All sub-problems asked so far and the points they gave; every objective is minimised."""
+    """All sub-problems solved so far and their points; every objective is minimised."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Search:
         self.scalar, self._stages = scalar, stages
         self.low, self.high = list(scalar.low), list(scalar.high)
         self.size = len(self.low)
-        #: How many questions may be under way at once: one for each searcher of the crew, of which `scalar` is one.
+        #: The number of concurrent questions: one per searcher of the crew, which includes `scalar`.
         self.workers = max(1, len(crew))
         self._crew, self._lock = crew, threading.RLock()
         self._free: queue.SimpleQueue[Scalar] = queue.SimpleQueue()
@@ -81,13 +81,13 @@ class Search:
         self._proved: dict[tuple[tuple[int, ...], tuple[Bounds, ...]], Answer] = {}
         self._deadline = Deadline(time_limit)
         self._solve_limit, self._journal, self._progress = solve_limit, journal, progress
-        #: Sub-problems that the journal held when it was opened, until `recall`; and those of them not asked since.
+        #: Sub-problems that the journal contained when it was opened, until `recall`; and those not yet solved since.
         self._opened = frozenset(() if journal is None else journal.answers)
         self._unasked = set(self._opened)
         self._known = np.zeros((0, self.size), dtype=np.int64)
 
     def prepare(self) -> None:
-        """Find a lower bound for each objective that the variables' bounds give none; refuse unbounded objectives."""
+        """Find a lower bound for each objective without one from the variables; refuse unbounded objectives."""
         for k in range(self.size):
             if self.low[k] is None:
                 answer = self._ask(_unit(self.size, k), ((None,) * self.size,))
@@ -99,42 +99,42 @@ class Search:
         self._turn = 0
 
     def longer(self) -> bool:
-        """Begin the next turn, with a larger share for each sub-problem; False after the last one."""
+        """Start the next turn, with a larger share for each sub-problem; return False after the last turn."""
         self._turn, self._left = self._turn + 1, 0
         return self._seconds is not None and self._turn < len(TURNS)
 
     @property
     def turn_over(self) -> bool:
-        """Whether enough sub-problems were left in this turn."""
+        """Return whether enough sub-problems were interrupted in this turn."""
         return self._left >= MOST_LEFT and self._turn < len(TURNS) - 1
 
     @property
     def _share(self) -> float | None:
-        """The seconds of one sub-problem in this turn; None for all that remain."""
+        """Return the seconds per sub-problem in this turn; None for all remaining seconds."""
         share = TURNS[min(self._turn, len(TURNS) - 1)]
         return None if self._seconds is None or share is None else share * self._seconds
 
     @property
     def limited(self) -> bool:
-        """Whether there is a time limit."""
+        """Return whether there is a time limit."""
         return self._seconds is not None
 
     @property
     def recallable(self) -> bool:
-        """Whether `recall` has something to give."""
+        """Return whether `recall` has results."""
         return bool(self._opened)
 
     def recall(self) -> list[Subproblem]:
-        """All that the journal holds, once; the points of it are known from now on.
+        """Return all sub-problems of the journal, once; their points are known from now on.
 
-        For methods that ask several questions at once: they need not ask again what they asked when the journal was
-        written, as one that asks in turn does. That also includes what was asked again since: of one answer more may
-        follow than its question was about.
+        Concurrent methods need this: they cannot repeat the questions in the order in which the journal was written,
+        as sequential methods do. It includes questions that were repeated since, because an answer may imply more than
+        its question was about.
         """
         with self._lock:
             answers = {} if self._journal is None else self._journal.answers
             recalled = []
-            for (weights, boxes), answer in answers.items():  # in their order, so that it is the same every time
+            for (weights, boxes), answer in answers.items():  # in a fixed order, for reproducibility
                 one = Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note)
                 recalled.append(one)
                 if (weights, boxes) in self._unasked:
@@ -147,9 +147,9 @@ class Search:
             return recalled
 
     def recalls(self, k: int, bounds: Any) -> bool:
-        """Whether the journal held all answers to this question when it was opened, and was not recalled since.
+        """Return whether the journal contained all answers to this question when opened, and was not recalled since.
 
-        A limit may have ended a run after the first of two stages. Another run may then have done without the second.
+        A limit may have ended a run after the first of two stages. Another run may then have omitted the second.
         """
         weights, boxes = self._question(k, bounds)
         if self._journal is None or (weights, boxes) not in self._opened:
@@ -160,17 +160,17 @@ class Search:
         return self._ties(k, boxes, first.lower_bound) in self._opened
 
     def end(self) -> None:
-        """End the solves that are under way."""
+        """End the running solves."""
         for one in self._crew:
             one.stop()
 
     def explore(self, k: int, bounds: Any) -> Explored:
-        """The smallest f_k, and of the solutions that attain it one of the smallest sum of all objectives.
+        """Minimise f_k, and among its optima the sum of all objectives.
 
         Over the solutions with f_j < bounds[b, j] for all j != k, for some row b. bounds: m x p or p numbers, BIG for
-        no bound; bounds[b, k] is the same in all rows. In one stage, f_k has the weight W = 1 + the sum of the other
+        unbounded; bounds[b, k] is the same in all rows. In one stage, f_k has the weight W = 1 + the sum of the other
         objectives' ranges, so that one unit of it outweighs them. In two stages, f_k is minimised, and then the sum
-        with f_k fixed, by the backend's own weights (`Scalar.ties`) where it has any.
+        with f_k fixed, by the backend's own weights (`Scalar.ties`) if it has any.
         """
         weights, boxes = self._question(k, bounds)
         first = self._ask(weights, boxes)
@@ -178,7 +178,8 @@ class Search:
             return self._explored(k, first)
         explored = self._explored(k, first, final=False)
         if explored.failed or explored.lower_bound >= np.atleast_2d(bounds)[0, k]:
-            # No solution is below bounds[k]: the zones are empty, and the second stage could only find a known point.
+            # Solutions are at or above bounds[k]: the zones are empty, and the second stage could only find a known
+            # point.
             return dataclasses.replace(explored, point=None)
         ties, fixed = self._ties(k, boxes, explored.lower_bound)
         second = self._explored(k, self._ask(ties, fixed, first.solution))
@@ -188,7 +189,7 @@ class Search:
         return Explored(explored.lower_bound, second.point, second.failed)
 
     def _question(self, k: int, bounds: Any) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
-        """Weights and boxes of the one stage, or of the first of two, whose other weights are 0."""
+        """Return weights and boxes of the single stage, or of the first of two, whose other weights are 0."""
         rows = np.atleast_2d(bounds).tolist()
         boxes = tuple(sorted(tuple(None if j == k or b >= BIG else b - 1 for j, b in enumerate(row)) for row in rows))
         weight = self._weight(k, loosest(boxes))
@@ -197,7 +198,7 @@ class Search:
         return tuple(weight if j == k else 1 for j in range(self.size)), boxes
 
     def _ties(self, k: int, boxes: tuple[Bounds, ...], value: int) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
-        """Weights and boxes of the second of two stages, once the first has found the smallest f_k."""
+        """Return weights and boxes of the second of two stages, after the first has found the smallest f_k."""
         fixed = tuple(tuple(value if j == k else u for j, u in enumerate(box)) for box in boxes)
         return (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed), fixed
 
@@ -218,7 +219,7 @@ class Search:
                 self._known = np.vstack([self._known, answer.values])
 
     def _weight(self, k: int, upper: Bounds) -> int | None:
-        """W where one stage is taken; None where two are."""
+        """Return W for one stage; None for two stages."""
         if (self._stages or self.scalar.stages) == "two":
             return None
         weight, most = 1, 0
@@ -235,12 +236,12 @@ class Search:
         return weight
 
     def _needs(self, what: str) -> None:
-        """Refuse a caller who insists on one stage."""
+        """Refuse the request for one stage if it is impossible."""
         if self._stages == "one":
             raise InvalidInput(f"stages = 'one': would need {what}; use stages='two'")
 
     def _best(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...]) -> tuple[int, Solution] | None:
-        """Value and solution of the best known point of a sub-problem; None where no known point is in its boxes."""
+        """Return value and solution of the best known point of a sub-problem; None if its boxes are empty so far."""
         ends = np.array([[BIG if u is None else u for u in box] for box in boxes], dtype=np.int64)
         within = np.all(self._known[:, None, :] <= ends[None, :, :], axis=2)
         known = self._known[np.any(within, axis=1)]
@@ -251,7 +252,7 @@ class Search:
         return int(totals[best]), self.points[tuple(known[best].tolist())]
 
     def _ask(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None) -> Answer:
-        """The answer to one sub-problem, of the journal or of the backend, checked and recorded."""
+        """Return the checked and recorded answer to one sub-problem, from the journal or the backend."""
         with self._lock:
             if (proved := self._proved.get((weights, boxes))) is not None:
                 return proved
@@ -280,7 +281,7 @@ class Search:
     def _start(
         self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], best: tuple[int, Solution] | None
     ) -> Solution | None:
-        """The best known solution of a sub-problem, with or without a proof."""
+        """Return the best known solution of a sub-problem, with or without a proof."""
         with self._lock:
             known = list(self.unproven.items())
         totals = {
@@ -293,7 +294,7 @@ class Search:
         return None if best is None else best[1]
 
     def _record(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
-        """Record an answer, and stop or note a failure where it is no proof."""
+        """Record an answer; stop at a limit, and note a failure without a proof."""
         self.subproblems.append(Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note))
         if answer.status == "unbounded":
             k = int(np.argmax(weights))
@@ -320,7 +321,7 @@ class Search:
             share = self._share
             limit = remaining if remaining is None or share is None else min(remaining, share)
             return scalar.minimise(weights, boxes, hint, limit)
-        except Exception as error:  # whatever a backend raises must not lose the points found so far
+        except Exception as error:  # a backend's exception must not lose the points found so far
             return Answer("failed", note=f"{type(error).__name__}: {error}")
         finally:
             self._free.put(scalar)
@@ -329,7 +330,7 @@ class Search:
         self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {shown(boxes)}): {note}".replace("\n", " "))
 
     def _check(self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None) -> Answer:
-        """The answer, or a failed one if it contradicts itself or the value of the best known point."""
+        """Return the answer, or a failed one if it contradicts itself or the value of the best known point."""
         if answer.status == "infeasible":
             wrong = "called infeasible" if known is not None else ""
         elif answer.status == "optimal":
@@ -346,7 +347,7 @@ class Search:
     def _wrong_optimum(
         self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None
     ) -> str:
-        """What is wrong with an optimum; empty where nothing is."""
+        """Return the error in an optimum; empty if it is correct."""
         if answer.values is None or answer.solution is None or len(answer.values) != self.size:
             return "an optimum without a solution"
         total = sum(w * v for w, v in zip(weights, answer.values, strict=True))

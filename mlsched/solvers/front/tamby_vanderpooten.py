@@ -2,22 +2,22 @@
 
 Tamby, Vanderpooten, "Enumeration of the nondominated set of multiobjective discrete optimization problems", INFORMS
 Journal on Computing 33(1) (2021), Algorithm 2: take the zone u and the objective k with the largest projection, and
-minimise f_k with f_j < u_j for j != k. f_k itself has no bound: so the points that define u_k are solutions of the
+minimise f_k with f_j < u_j for j != k. f_k itself has no bound. So the points that define u_k are solutions of the
 sub-problem, and one of them starts it. The answer gives a new point or closes every zone that it covers (their
 Proposition on V_k).
 
-They solve one sub-problem per zone. Here zones of the same u_k, which the same points define, are asked together: f in
+They solve one sub-problem per zone. Here zones of the same u_k, defined by the same points, are solved together: f in
 one of their boxes. Such disjunctions are known from Sylva, Crema, EJOR 158 (2004), where no known point may dominate f
 (a binary for each objective and point), and from Lokman, Koksalan, J. Global Optim. 57 (2013), where one of the bounds
-that the points imply must hold, for a fixed k. Ours is to unite the zones of one u_k only, so that a known optimum
-remains a solution, and to derive a proof for each zone: there is at most one solve for each point and each value u_k,
-no longer one for each zone.
+that the points imply must be satisfied, for a fixed k. New here: only the zones of one u_k are united, so that a known
+optimum remains a solution, and a proof follows for each zone. There is at most one solve for each point and each value
+u_k, instead of one for each zone.
 
-The first p sub-problems have no bounds at all: they give the ideal point and the first points.
+The first p sub-problems are unbounded: they give the ideal point and the first points.
 
-Several sub-problems may be asked at once, preferably of zones about which the answers to the others say nothing.
-Within a time limit, each has a share of it. Zones that are open when all have been asked are asked again, with a larger
-share.
+Several sub-problems may run at once, preferably about zones that the other answers do not affect.
+Within a time limit, each has a share of it. After all zones were searched, the open zones are searched again, with a
+larger share.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mlsched.solvers.front.zones import BIG, Zones
 
 
 def run(search: Search) -> None:
-    """Find every non-dominated point; a zone whose sub-problems all fail remains open."""
+    """Search every non-dominated point; a zone whose sub-problems all fail remains open."""
     search.take_turns()
     zones = Zones(search.low, search.high)
     floor = np.array([-BIG if v is None else v for v in search.low], dtype=np.int64)
@@ -64,9 +64,9 @@ def run(search: Search) -> None:
 
 
 def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew) -> tuple[int, Any] | None:
-    """What to ask next; None where nothing remains to be asked, or nothing can be before the first point is known."""
+    """Return the next question; None at the end, or if the first point must be known before."""
     if not len(zones) or any(search.recalls(*one) for one in crew.asked):
-        return None  # what the journal answers is about to be known
+        return None  # the journal's answers follow immediately
     if free:
         return free[0], np.full((1, search.size), BIG, dtype=np.int64)
     if crew.asked and not search.points:
@@ -76,7 +76,7 @@ def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew)
 
 
 def _recall(search: Search, zones: Zones, floor: Any, free: list[int]) -> list[int]:
-    """Enter what the journal holds into the zones; the objectives that are still to be asked without bounds."""
+    """Apply the journal's answers to the zones; return the objectives that still need an unbounded solve."""
     for one in search.recall():
         for k, bounds, lower in one.implies(search.high):
             zones.prove(k, bounds, lower)

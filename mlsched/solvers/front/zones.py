@@ -1,7 +1,7 @@
-"""The search region of a set of points as a set of local upper bounds, kept in numpy.
+"""The search region of a set of points as a set of local upper bounds, stored in numpy.
 
 A zone u stands for the objective vectors f < u (in every component). Together the zones cover exactly the vectors that
-no known point weakly dominates. A new point splits the zones that hold it, and zones inside others are dropped:
+no known point weakly dominates. A new point splits the zones that contain it, and zones inside others are dropped:
 Klamroth, Lacour, Vanderpooten, "On the representation of the search region in multi-objective optimization", EJOR 245
 (2015), Algorithm 2. For each zone a lower bound of f in it is kept; the zone is empty as soon as lower[k] >= u[k] for
 some k.
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-#: Stands for "no bound"; far beyond any objective and far from overflow.
+#: Means "unbounded"; far beyond any objective and far from overflow.
 BIG = 2**62
 
 
@@ -23,13 +23,13 @@ class Zones:
 
     def __init__(self, low: Sequence[int | None], high: Sequence[int | None]) -> None:
         self.size = len(low)
-        #: The upper bound of the first zone: no point defines the components of a zone that equal it.
+        #: The upper bound of the first zone: components of a zone that equal it are without a defining point.
         self.top = np.array([BIG if h is None else h + 1 for h in high], dtype=np.int64)
         self.upper = self.top[None, :].copy()
         self.lower = np.array([[-BIG if v is None else v for v in low]], dtype=np.int64)
-        #: failed[i, k]: 1 after a failure to minimise f_k in zone i and others, 2 after one in zone i alone.
+        #: failed[i, k]: 1 after a failure to minimise f_k in zone i and others, 2 after one in only zone i.
         self.failed = np.zeros((1, self.size), dtype=np.int8)
-        # The proofs for each k, a row each: the bounds on all components, then the lower bound that holds within them.
+        # The proofs for each k, one per row: the bounds on all components, then the lower bound within them.
         self._proofs = [np.zeros((0, self.size + 1), dtype=np.int64) for _ in range(self.size)]
         self._others = [np.array([j for j in range(self.size) if j != k]) for k in range(self.size)]
 
@@ -37,9 +37,9 @@ class Zones:
         return len(self.upper)
 
     def prove(self, k: int, bounds: Any, lower: Any) -> None:
-        """Enter proofs, one per row: f_k >= lower[b] wherever f_j < bounds[b, j] for all j != k.
+        """Add proofs, one per row: f_k >= lower[b] wherever f_j < bounds[b, j] for all j != k.
 
-        bounds: m x p. lower: m numbers, BIG where no point lies within the bounds.
+        bounds: m x p. lower: m numbers, BIG if the bounds are infeasible.
         """
         others = self._others[k]
         within = (self.upper[:, None, others] <= bounds[None, :, others]).all(axis=2)
@@ -53,7 +53,7 @@ class Zones:
         self._proofs[k] = np.vstack([known[~weaker.any(axis=1)], rows])
 
     def insert(self, point: Any) -> None:
-        """Split every zone that holds `point`."""
+        """Split every zone that contains `point`."""
         hit = (point < self.upper).all(axis=1)
         if not hit.any():
             return
@@ -72,12 +72,12 @@ class Zones:
         self.upper, self.lower, self.failed = np.vstack(upper), np.vstack(lower), np.vstack(failed)
 
     def _maximal(self, parents: Any, k: int, point: Any) -> Any:
-        """Indices of the parents whose k-th child no other child and no zone on its face contains."""
+        """Return indices of the parents whose k-th child is maximal among the children and the zones on its face."""
         others = self._others[k]
         face = self.upper[(self.upper[:, k] == point[k]) & (point[others] < self.upper[:, others]).all(axis=1)]
         children = parents[:, others]
         keep = ~(face[:, others][None, :, :] >= children[:, None, :]).all(axis=2).any(axis=1)
-        # contains[i, j]: child j contains child i; of equal ones the first is kept.
+        # contains[i, j]: child j contains child i; of equal children the first is kept.
         contains = (children[None, :, :] >= children[:, None, :]).all(axis=2)
         first = np.tril(np.ones(contains.shape, dtype=bool), -1)
         keep &= ~(contains & (~contains.T | first)).any(axis=1)
@@ -86,8 +86,8 @@ class Zones:
     def _inherit(self, child: Any, lower: Any, at: int, before: int, changed: int) -> None:
         """Raise the children's lower bounds by the proofs that did not reach their parents.
 
-        In component `changed`, children end at `at` and parents at `before` or less: a proof whose bound lies between
-        the two holds in a child only.
+        In component `changed`, children end at `at` and parents at `before` or less: a proof whose bound is between
+        the two is valid only in a child.
         """
         if not len(child):
             return
@@ -109,14 +109,15 @@ class Zones:
     def select(
         self, floor: Any, most: int, asked: Sequence[tuple[int, Any]] = (), favourite: int | None = None
     ) -> tuple[Any, int] | None:
-        """The zones to ask next, by index (`most` of them or fewer), and the objective k; None where none remains.
+        """Select at most `most` zones, by index, to search next, and the objective k; None at the end.
 
-        Tamby, Vanderpooten (2021), Section 4: the zone with the largest projection prod_{j != k} (u_j - floor_j). Where
-        points define components of a zone, k is one of these: the sub-problem is then feasible. The largest other zones
-        of the same u_k are asked with it: the point that makes one of their sub-problems feasible does so for all.
+        Tamby, Vanderpooten (2021), Section 4: the zone with the largest projection prod_{j != k} (u_j - floor_j). If
+        points define components of a zone, k is one of these: the sub-problem is then feasible. The largest other
+        zones
+        of the same u_k are searched with it: the point that makes one of their sub-problems feasible does so for all.
 
-        asked: (k, bounds) of what is under way. Zones of which its answers will say something are taken last, zones
-        that are asked already not at all. favourite: the k of every sub-problem, except where that has failed.
+        asked: (k, bounds) of the running questions. Zones that their answers may affect are selected last, zones of
+        running questions never. favourite: the k of every sub-problem, unless that has failed.
         """
         open_ = (self.failed < 2) & ~self._asked(asked, equal=True)[:, None]
         elsewhere = open_ & ~self._asked(asked, equal=False)[:, None]
@@ -136,7 +137,7 @@ class Zones:
         return group[np.argsort(-size[group, k], kind="stable")][:most], k
 
     def _asked(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
-        """Which zones lie within the bounds of what is under way; with `equal`, which are themselves under way."""
+        """Return which zones are within the bounds of running questions; with `equal`, which are themselves running."""
         matched = np.zeros(len(self), dtype=bool)
         for k, bounds in asked:
             others = self._others[k]
@@ -145,5 +146,5 @@ class Zones:
         return matched
 
     def fail(self, k: int, bounds: Any) -> None:
-        """Record a failure to minimise f_k in zones: several are next asked one by one, a single one no more."""
+        """Record a failure to minimise f_k in zones: several are next searched one by one, a single one never."""
         self.failed[self._asked([(k, bounds)], equal=True), k] = 1 if len(bounds) > 1 else 2

@@ -1,1 +1,1 @@
-"""Exact answers to placement: the configuration search from the top, by CP-SAT and HiGHS, and enumeration."""
+"""Exact placement: configuration search from the top, by CP-SAT and HiGHS, and enumeration."""

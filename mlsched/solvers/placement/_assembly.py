@@ -1,17 +1,18 @@
-"""The best plan over few configurations and few servers: halves of the servers are filled, and halves joined.
+"""The best plan over few configurations and few servers: enumerate plans of two halves of the servers, then join them.
 
-A state says what some of the servers host together: how many tasks of each new job, and the worst slowdown of every job
-there. One set of states grows from the first server on and one from the last, always the smaller of the two, by one
-server and all its configurations at a time, until every server is in one of them. Then states are joined that complete
-each other: all that one half hosts of a job without hosting the whole of it, the other half lacks. A state is dropped
-where it hosts too many tasks of a job, where the other servers cannot host what is missing of one, or where no plan
-that holds it is better than `above`:
+A state describes the common content of some servers: the number of tasks of each new job, and the worst slowdown of
+every job there. One set of states grows from the first server on and one from the last. Each step extends the smaller
+set by one server and all its configurations, until every server is in one set. Then complementary states are joined:
+for each job that one half hosts only partly, the other half hosts the missing tasks. A state is dropped
+if it hosts too many tasks of a job, if the other servers cannot host the missing tasks of a job, or if no plan
+with it is better than `above`:
 
 - *speeds*: a job is at most as fast as its worst slowdown so far allows;
-- *prices*: the Lagrangian bound of the prices, less what the state's configurations would lower it and, at its best
-  with such a slowdown, each of its jobs' cuts (`_master.price`; valid whatever the prices are).
+- *prices*: the Lagrangian bound of the prices, less the reduced costs of the state's configurations and, for each of
+its
+  jobs, of the best cut with such a slowdown (`_master.price`; valid for any prices).
 
-Equal servers of a half get configurations in ascending order, and of states that are equal one remains.
+Equal servers of a half get configurations in ascending order, and only one of several equal states remains.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from mlsched.core.fields import IntArray
 from mlsched.formulations.placement._configurations import Space
 from mlsched.formulations.placement._master import SCALE, Bound, Master
 
-#: More than any cost: that of a cut which there is not.
+#: More than any cost: the cost of a missing cut.
 NEVER = 2**60
 
 
 class TooManyStates(Exception):
-    """More states would have to be looked at than the caller allows; `states` were."""
+    """The search would need more states than the caller allows; `states` were examined."""
 
     def __init__(self, states: int) -> None:
         self.states = states
@@ -38,7 +39,7 @@ class TooManyStates(Exception):
 
 @dataclasses.dataclass
 class States:
-    """Rows: tasks of each new job and worst slowdown of each job (0: nowhere), configurations used, and their cost."""
+    """Rows: tasks of each new job, worst slowdown of each job (0: not placed), configurations used, and their cost."""
 
     w: IntArray
     p: IntArray
@@ -47,7 +48,7 @@ class States:
     cost: IntArray
 
     def keep(self, rows: IntArray) -> States:
-        """The chosen rows only."""
+        """Return the chosen rows."""
         return States(*(getattr(self, f.name)[rows] for f in dataclasses.fields(self)))
 
     def __len__(self) -> int:
@@ -55,13 +56,13 @@ class States:
 
 
 def nothing(space: Space) -> States:
-    """The one state of no server."""
+    """Return the single state without servers."""
     w, p, slowdown = np.zeros((3, 1, space.total), dtype=np.int64)
     return States(w, p, slowdown, np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 class Assembly:
-    """One enumeration: what the states are held against, how many were looked at, and how many may be."""
+    """One enumeration: the bounds for its states, the number of states examined, and its limit."""
 
     def __init__(self, master: Master, bound: Bound, above: int, most: int) -> None:
         self.master, self.bound, self.above, self.most = master, bound, above, most
@@ -73,13 +74,20 @@ class Assembly:
         self.cuts = [self._cuts(job) for job in range(self.space.total)]
 
     def _cuts(self, job: int) -> tuple[IntArray, IntArray]:
-        """Speeds of the cuts of a job, ascending, and the least that a cut of this speed or less costs."""
+        """Return the speeds of the cuts of a job, ascending, and the smallest cost of a cut of at most each speed."""
         own = np.flatnonzero(self.master.cuts.job == job)
         order = own[np.argsort(self.master.cuts.speed[own], kind="stable")]
         return self.master.cuts.speed[order], np.minimum.accumulate(self.bound.cost_of_cut[order])
 
     def grown(self, states: States, own: IntArray, elsewhere: IntArray, ascending: bool) -> States:
-        """The states with each of a server's configurations added. elsewhere: what all other servers may host."""
+        """Return the states extended by each of a server's configurations.
+
+        Args:
+            states: The states.
+            own: Configurations of the server.
+            elsewhere: The tasks of each new job that all other servers may host.
+            ascending: Whether equal servers get configurations in ascending order.
+        """
         table = self.master.table
         cost = states.cost[:, None] + self.bound.cost_of_row[own][None]
         allowed = cost <= self.room
@@ -89,7 +97,7 @@ class Assembly:
         self.spend(len(row))
         column = own[which]
         more = States(
-            # No configuration leaves running jobs out: there is nothing to count.
+            # All configurations include the running jobs, which need not be counted.
             states.w[row] + table.w[column] * self.is_new,
             states.p[row] + table.p[column] * self.is_new,
             np.maximum(states.slowdown[row], table.slowdown[column]),
@@ -100,13 +108,13 @@ class Assembly:
         return more.keep(self._better(more, elsewhere))
 
     def spend(self, states: int) -> None:
-        """Count so many states, or raise TooManyStates."""
+        """Count examined states, or raise TooManyStates."""
         if self.states + states > self.most:
             raise TooManyStates(self.states)
         self.states += states
 
     def _fitting(self, states: States, elsewhere: IntArray) -> IntArray:
-        """Rows that host no more of a job than there is, and that the other servers may complete."""
+        """Return rows whose tasks do not exceed their jobs, and that the other servers may complete."""
         hosted = np.stack([states.w, states.p], axis=1)[:, :, self.space.running :]
         whole, rest = self.whole[:, self.space.running :], elsewhere[:, self.space.running :]
         begun = np.asarray((hosted > 0).any(axis=1))
@@ -114,7 +122,7 @@ class Assembly:
         return np.flatnonzero(~wrong.any(axis=1) & (begun.sum(axis=1) <= self.space.most))
 
     def _better(self, states: States, elsewhere: IntArray) -> IntArray:
-        """Rows that a plan of value above `above` may hold, by speeds and by prices."""
+        """Return rows that a plan of value above `above` may contain, by speeds and by prices."""
         space, first = self.space, self.space.running
         begun = states.slowdown[:, first:] > 0
         waits = ~begun & (elsewhere[:, first:] < self.whole[:, first:]).any(axis=0)
@@ -127,11 +135,11 @@ class Assembly:
         cost = states.cost + (self.bound.cost_of_waiting * waits).sum(axis=1)
         for job, (levels, least) in enumerate(self.cuts):
             at = np.searchsorted(levels, raw[:, job], side="right") - 1
-            cost += np.where(states.slowdown[:, job] > 0, np.append(least, NEVER)[at], 0)  # at -1: no cut is as slow
+            cost += np.where(states.slowdown[:, job] > 0, np.append(least, NEVER)[at], 0)  # at -1: every cut is faster
         return np.flatnonzero((value > self.above) & (cost <= self.room))
 
     def joined(self, one: States, other: States) -> tuple[int, IntArray] | None:
-        """(value, configurations used) of the best plan above `above` that two states make; None: there is none."""
+        """Return (value, configurations used) of the best joint plan above `above` of two states, or None."""
         keys, theirs = self._missing(one, hosted=True), self._missing(other, hosted=False)
         _, number = np.unique(np.concatenate([keys, theirs]), axis=0, return_inverse=True)
         keys, theirs = np.split(number.reshape(-1), [len(keys)])
@@ -154,7 +162,7 @@ class Assembly:
         return int(values[best]), np.bincount(used, minlength=len(self.master.table))
 
     def _missing(self, states: States, hosted: bool) -> IntArray:
-        """Of each new job that a state hosts in part, what it hosts of it, or what it lacks; 0 for all others."""
+        """Return, for each new job that a state hosts partly, its hosted or its missing tasks; 0 for all others."""
         w, p = states.w[:, self.space.running :], states.p[:, self.space.running :]
         whole: IntArray = self.whole[:, self.space.running :]
         part = (w + p > 0) & ((w < whole[0]) | (p < whole[1]))
@@ -163,7 +171,7 @@ class Assembly:
 
 
 def distinct(states: States, more: bool) -> IntArray:
-    """Of equal states the first; while more equal servers follow, states differ by their last configuration, too."""
+    """Return the first of equal states; with `more` equal servers to come, their last configuration counts, too."""
     last = [states.used[:, -1:]] if more else []
     _, first = np.unique(
         np.concatenate([states.w, states.p, states.slowdown, *last], axis=1), axis=0, return_index=True
@@ -174,10 +182,10 @@ def distinct(states: States, more: bool) -> IntArray:
 def assemble(
     master: Master, bound: Bound, above: int, most: int, deadline: Deadline
 ) -> tuple[tuple[int, IntArray] | None, int]:
-    """The best plan above `above`, as its value and the servers that use each configuration, and the states looked at.
+    """Return the best plan above `above` (value, servers per configuration), and the number of states examined.
 
-    None for the plan: there is no such plan. Raises TooManyStates where more than `most` states would have to be looked
-    at, OutOfTime when the time is over.
+    The plan is None if such a plan does not exist. Raises TooManyStates if more than `most` states would be examined,
+    OutOfTime at the deadline.
     """
     table, classes = master.table, master.space.classes
     columns = np.flatnonzero(bound.useful(above)[0])

@@ -1,7 +1,7 @@
-"""Claims about placement, as the prover asks of them: cuts of jobs and contents of servers, priced in NumPy.
+"""Claims about placement for the prover: cuts of jobs and contents of servers, priced in NumPy.
 
-In the linear program a row is a job, a kind of part and a speed: parts at this speed, where jobs may also use what
-faster servers supply (the carried columns). Its price is what a part at this speed is worth, which falls with the
+In the linear program a row is a job, a type of task and a speed: tasks at this speed, to which faster servers also
+contribute (the carried columns). Its price is the value of a task at this speed, which falls with the
 speed; the differences are the prices of the claim's rows.
 """
 
@@ -28,11 +28,11 @@ class PlacingOptions(Options):
     def __init__(self, claim: Placing, deadline: Deadline) -> None:
         self.claim = claim
         self.counts = [1] * claim.jobs + claim.count
-        #: A cost beyond that of every choice.
+        #: A cost above every choice.
         self.beyond = 10.0 * (1 + sum(max((s[-1] for s in kinds.values()), default=0) for kinds in claim.speeds))
-        self.first: dict[tuple[int, str], int] = {}  # job and kind of part -> its row of the highest speed
-        self.levels: dict[tuple[int, str], Any] = {}  # its speeds, falling
-        self.names: list[str] = []  # of each row, the claim's
+        self.first: dict[tuple[int, str], int] = {}  # job and type of task -> its row of the highest speed
+        self.levels: dict[tuple[int, str], Any] = {}  # its speeds, descending
+        self.names: list[str] = []  # name of each row in the claim
         for job, kinds in enumerate(claim.speeds):
             for part, speeds in kinds.items():
                 self.first[job, part] = len(self.names)
@@ -51,12 +51,12 @@ class PlacingOptions(Options):
         self.known = set[tuple[int, int, int]]()
 
     def _row(self, job: int, part: str, speed: int) -> int:
-        """The row of parts that are as fast as this, or a little faster."""
+        """Return the row of tasks of this speed, or of the next higher speed with a row."""
         levels = self.levels[job, part]
         return self.first[job, part] + int(np.searchsorted(-levels, -speed, side="right")) - 1
 
     def start(self) -> list[Column]:
-        """Parts of a speed serve for a lower one; new jobs wait."""
+        """Return the first columns: tasks of a speed count for the next lower speed; new jobs wait."""
         columns: list[Column] = []
         for key, first in self.first.items():
             columns += [(-1, 0.0, (first + i, first + i + 1), (1.0, -1.0)) for i in range(len(self.levels[key]) - 1)]
@@ -67,7 +67,7 @@ class PlacingOptions(Options):
         return columns
 
     def named(self, price: Any) -> dict[str, float]:
-        """The prices of the claim's rows: how much more a part is worth than at the next lower speed."""
+        """Return the prices of the claim's rows: the additional value of a task over the next lower speed."""
         made = {"new": float(price[-1])}
         for key, first in self.first.items():
             levels = len(self.levels[key])
@@ -77,7 +77,7 @@ class PlacingOptions(Options):
         return made
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
-        """The least priced cost in each block, and the best options that are worth adding."""
+        """Return the least priced cost in each block, and the best options with negative reduced cost."""
         least, columns = np.zeros(len(self.counts)), list[Column]()
         for job in range(self.claim.jobs):
             least[job], more = self._cuts(job, price, float(of_block[job]), sides.get(job, ()))
@@ -105,7 +105,7 @@ class PlacingOptions(Options):
         found: list[tuple[float, int, int]] = []
         for c, cut in enumerate(claim.cuts[job]):
             if not cut or not self._admits([side for side in sides if side[0] != "speed"], 0, cut):
-                continue  # to wait is one of the first columns
+                continue  # waiting is one of the first columns
             top = min(claim.speeds[job][part][-1] for part in cut)
             able = speeds[speeds <= top]
             for row, sign, most in sides:
@@ -136,7 +136,7 @@ class PlacingOptions(Options):
         return all(sign * (speed if row == "speed" else cut.get(row, 0)) <= most for row, sign, most in sides)
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
-        """Which columns the branches admit."""
+        """Return which columns the branches admit."""
         good = np.ones(len(self.columns), dtype=bool)
         for k, (block, speed, c) in enumerate(self.columns):
             if 0 <= block < self.claim.jobs and block in sides:
@@ -144,7 +144,7 @@ class PlacingOptions(Options):
         return good
 
     def branch(self, taken: Any, price: Any) -> Branch | None:
-        """The job whose speed is most spread, at a speed that parts it; or else the kind of part that is."""
+        """Return the job with the most fractional speed, at a separating speed, or else such a type of task."""
         by_job: dict[int, list[int]] = {}
         for k in np.flatnonzero(taken > 1e-6).tolist():
             if 0 <= self.columns[k][0] < self.claim.jobs:
@@ -155,7 +155,7 @@ class PlacingOptions(Options):
             mean = float(share @ speed)
             spread = float(share @ np.abs(speed - mean))
             if spread > best[0] and len(set(speed.tolist())) > 1:
-                # At a speed that there is: the checker takes the limit itself for the highest speed.
+                # At an existing speed: the checker takes the limit itself for the highest speed.
                 below = self.speeds[job][self.speeds[job] <= min(mean, speed.max() - 1)]
                 best = (spread, (job, "speed", int(below.max(initial=0))))
         if best[1] is not None:
@@ -172,9 +172,9 @@ class PlacingOptions(Options):
         return best[1]
 
     def plan(self, taken: Any) -> Plan:
-        """The plan of columns that are all taken whole: each part of a job on the fastest of the servers that host it.
+        """Return the plan of integral columns: each task of a job on the fastest server that hosts it.
 
-        It is not always feasible: fractions of which no branch is made are rounded.
+        It may be infeasible: fractions without a branch are rounded.
         """
         claim, servers = self.claim, servers_of(self.claim)
         supplies, hosts = list(claim.hosted), dict[tuple[int, str], list[tuple[int, int]]]()
@@ -197,7 +197,7 @@ class PlacingOptions(Options):
 
 
 def servers_of(claim: Placing) -> list[list[int]]:
-    """The servers of each class, in the order of the claim's classes."""
+    """Return the servers of each class, in the order of the claim's classes."""
     found: dict[Any, list[int]] = {}
     data = claim.data
     running = list(zip(data["run_workers"], data["run_ps"], strict=True))
@@ -206,5 +206,5 @@ def servers_of(claim: Placing) -> list[list[int]]:
     return list(found.values())
 
 
-#: What the prover asks for (`solvers/prices`).
+#: The name that the prover imports (`solvers/prices`).
 options = PlacingOptions

@@ -1,10 +1,10 @@
-"""The exact algorithm that `cp-sat` and `highs` share; only the integer master problem is theirs.
+"""The common exact algorithm of `cp-sat` and `highs`, which differ only in the integer master problem.
 
 1. The upper bound UB0, classes and patterns, and the configurations whose loss is below UB0 - LB (`_configurations`).
 2. LP bounds with speeds in 40, 120 and all levels; each removes configurations and cuts by reduced cost (`_master`).
-   A bound is the Lagrangian value of rounded prices, in integers: it is valid whatever the LP solver's floats did.
-3. From the top: let T be a little below the bound. A plan of value above T uses only columns whose reduced cost is
-   bound - T or less. So the integer master over those columns either gives the optimum or proves that T is a bound;
+   A bound is the Lagrangian value of rounded prices, in integers: it is valid despite the LP solver's floats.
+3. From the top: let T be slightly below the bound. A plan of value above T uses only columns whose reduced cost is
+   at most bound - T. So the integer master over those columns either gives the optimum or proves that T is a bound;
    then T is lowered. With `assembling`, a master of few columns is answered without a solver (`_assembly`).
 """
 
@@ -29,32 +29,33 @@ from mlsched.solvers.backends.limits import WORK
 from mlsched.solvers.placement._assembly import TooManyStates, assemble
 from mlsched.solvers.placement._relaxation import solve as solve_lp
 
-#: Most configurations that are listed; each takes about 100 bytes for every job.
+#: Limit on listed configurations; each takes about 100 bytes per job.
 MOST_CONFIGURATIONS = 400_000
 #: Levels per job of the successive LPs; 0: all.
 LEVELS = (40, 120, 0)
-#: First share of the bound by which the target T lies below it, and the factor from one target to the next.
+#: First distance of the target T below the bound, as a share of the bound, and its factor from one target to the next.
 FIRST_STEP, STEP_FACTOR = 0.001, 2.0
-#: A model of at most so many configurations is solved in less time than several parts of it: once the first part has
-#: nothing (it has the optimum where the bound is tight), the share by which the target lies below is at least this.
+#: A model of at most FEW configurations is solved in less time than several parts of it. If its first part is
+#: infeasible (it has the optimum if the bound is tight), the next target is at least this share below the bound.
 FEW, NEXT_STEP_OF_FEW = 500, 0.05
 #: An LP is solved again as long as it shrinks the model to this share.
 SHRINK = 0.8
-#: A master is assembled if at most so many configurations have prices low enough, and so many states suffice.
+#: A master is assembled if at most this number of configurations has low enough prices, and within this number of
+#: states.
 MOST_ASSEMBLED, MOST_STATES = 250, 300_000
-#: A state in CP-SAT's deterministic time, roughly: what work limits count.
+#: A state in CP-SAT's deterministic time, roughly, for work limits.
 WORK_OF_STATE = 1e-6
-#: One integer master may take this share of the remaining limits, or so many seconds where that is more.
+#: One integer master may take this share of the remaining limits, or this number of seconds if that is more.
 SHARE, LEAST_SECONDS = 0.3, 3.0
 
 
 @dataclasses.dataclass
 class MasterAnswer:
-    """What an integer master says: "optimal" (the best plan above T), "infeasible" (there is none), or "limit"."""
+    """An integer master's result: "optimal" (the best plan above T), "infeasible" (none above T), or "limit"."""
 
     status: Literal["optimal", "infeasible", "limit"]
-    use: IntArray | None  # how many servers use each configuration
-    bound: int | None  # upper bound on the plans that the master holds; None: none is proved
+    use: IntArray | None  # number of servers per configuration
+    bound: int | None  # upper bound on the master's plans; None without a proof
     work: dict[str, float]
 
 
@@ -73,7 +74,7 @@ Solver = Callable[[Master, int, Limits], MasterAnswer]
 
 
 class Search:
-    """One run: incumbent, lower and upper bound, and what remains of the limits."""
+    """One run: incumbent, lower and upper bound, and the remaining limits."""
 
     def __init__(self, instance: Instance, limits: Limits, hint: Plan | None, assembling: bool) -> None:
         self.instance, self.limits, self.deadline = instance, limits, Deadline(limits.seconds)
@@ -84,13 +85,13 @@ class Search:
         self.plan = Plan(workers=np.zeros(shape, dtype=np.int64), ps=np.zeros(shape, dtype=np.int64))
         self.lower, self.upper = self.value(self.plan), self.space.upper
         self.stopped: StoppedBy = "proof"
-        #: Masters of at most so many configurations are assembled; less where one has turned out to be too large.
+        #: Most configurations of an assembled master; reduced after one was too large.
         self.most_assembled = MOST_ASSEMBLED if assembling else 0
         if hint is not None:
             self.offer(hint)
 
     def value(self, plan: Plan) -> int:
-        """total_speed of a plan."""
+        """Return total_speed of a plan."""
         w = np.concatenate([self.instance.run_workers, plan.workers])[None]
         p = np.concatenate([self.instance.run_ps, plan.ps])[None]
         return int(self.pace.total(w, p)[0])
@@ -107,7 +108,7 @@ class Search:
             self.work[name] += amount
 
     def remaining(self) -> Limits | None:
-        """What remains of the limits; None where nothing does."""
+        """Return the remaining limits; None if they are used up."""
         seconds, work = self.deadline.remaining(), self.limits.work
         if seconds is not None and seconds <= 0:
             self.stopped = "time limit"
@@ -120,7 +121,7 @@ class Search:
         return dataclasses.replace(self.limits, seconds=seconds, work=work)
 
     def outcome(self) -> Outcome:
-        """The answer so far."""
+        """Return the answer so far."""
         self.upper = max(self.upper, self.lower)
         done = self.upper == self.lower
         stopped: StoppedBy = "proof" if done else self.stopped
@@ -130,7 +131,7 @@ class Search:
 def prove(
     instance: Instance, limits: Limits, hint: Plan | None, solver: Solver, *, assembling: bool = False
 ) -> Outcome:
-    """The optimum of `instance`, or the best plan and a valid bound when a limit strikes."""
+    """Prove the optimum of `instance`, or return the best plan and a valid bound at a limit."""
     search = Search(instance, limits, hint, assembling)
     remaining = search.remaining()
     if search.upper <= search.lower or remaining is None:
@@ -146,7 +147,7 @@ def prove(
 
 
 def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
-    """Step 2 of this module's docstring, then step 3."""
+    """Run step 2 of this module's docstring, then step 3."""
     alive: list[dict[int, int]] | None = None
     master, priced = None, None
     for levels in LEVELS:
@@ -167,13 +168,13 @@ def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
 
 
 def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: Solver) -> Outcome:
-    """Step 3 of this module's docstring. `master` has all levels."""
+    """Run step 3 of this module's docstring. `master` has all levels."""
     few = len(master.table) <= FEW
     step, hard = max(1, int(FIRST_STEP * search.upper)), False
     while search.upper > search.lower:
         target = max(search.lower, search.upper - step)
         if 2 * (target - search.lower) < search.upper - target:
-            target = search.lower  # what would remain is not worth a step of its own
+            target = search.lower  # the remaining range is too small for a separate step
         remaining = search.remaining()
         if remaining is None:
             break
@@ -182,7 +183,7 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
         if answer.plan is not None:
             search.offer(answer.plan)
         if answer.status == "limit":
-            # A plan that the master holds is at most its bound, every other plan at most the target.
+            # A plan of the master is at most its bound, every other plan at most the target.
             bound = search.upper if answer.bound is None else max(target, answer.bound)
             search.upper = max(search.lower, min(search.upper, bound))
             if answer.plan is None and hard:
@@ -197,7 +198,7 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
 
 
 def _slice(search: Search) -> Limits | None:
-    """The share of the remaining limits that one integer master may take; None where nothing remains."""
+    """Return the share of the remaining limits for one integer master; None if they are used up."""
     remaining = search.remaining()
     if remaining is None:
         return None
@@ -210,10 +211,19 @@ def _slice(search: Search) -> Limits | None:
 
 
 def _above(search: Search, master: Master, priced: Bound | None, target: int, hard: bool, solver: Solver) -> Answer:
-    """The best plan over the columns that plans above `target` can use.
+    """Return the best plan over the columns that plans above `target` can use.
 
-    LPs remove columns as long as that shrinks the master. It is then asked for a plan above the target; where that has
-    been `hard`, for any plan better than the incumbent.
+    LPs remove columns as long as that shrinks the master. Then the master is solved for a plan above the target, or,
+    if
+    `hard`, for any plan better than the incumbent.
+
+    Args:
+        search: The run.
+        master: The integer master with its columns.
+        priced: Its LP bound, if known.
+        target: Value that the plan must exceed.
+        hard: Whether the target was too difficult before.
+        solver: The solver of the master.
     """
     while priced is not None:
         rows, cuts = priced.useful(target)
@@ -240,7 +250,7 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
 
 
 def _assembled(search: Search, master: Master, priced: Bound, target: int, columns: int) -> Answer | None:
-    """The best plan of value above `target`, put together from so many columns; None where they are too many."""
+    """Return the best plan above `target` assembled from `columns` configurations; None if they are too many."""
     remaining = search.remaining()
     if columns > search.most_assembled or remaining is None:
         return None
@@ -259,7 +269,7 @@ def _assembled(search: Search, master: Master, priced: Bound, target: int, colum
 
 
 def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:
-    """Of each job: pattern -> the best speed of its remaining cuts."""
+    """Return, for each job, pattern -> the best speed of its remaining cuts."""
     alive: list[dict[int, int]] = [{} for _ in range(master.space.total)]
     kept = master.cuts.keep(cuts)
     for job, pattern, speed in zip(kept.job.tolist(), kept.pattern.tolist(), kept.speed.tolist(), strict=True):
@@ -268,18 +278,18 @@ def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:
 
 
 def _complete(space: Space, table: Table) -> bool:
-    """Whether every class still has a configuration."""
+    """Return whether every class still has a configuration."""
     return len(np.unique(table.group)) == len(space.classes)
 
 
 def _answerable(master: Master) -> bool:
-    """Whether the master holds any plan: every class needs a configuration and every running job a cut."""
+    """Return whether the master has any plan: every class needs a configuration and every running job a cut."""
     jobs = np.unique(master.cuts.job)
     return _complete(master.space, master.table) and int((jobs < master.space.running).sum()) == master.space.running
 
 
 def check_size(instance: Instance) -> None:
-    """Refuse jobs whose parts alone are too many to list."""
+    """Refuse jobs whose tasks are too many to list."""
     parts = ((instance.job_workers + 1) * (instance.job_ps + 1)).max(initial=0)
     if parts > 1024:
         raise TooLarge(f"job_workers, job_ps: a job has {parts} parts; exact solvers take at most 1024")

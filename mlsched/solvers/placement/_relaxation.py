@@ -11,18 +11,18 @@ from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master, price
 from mlsched.solvers.backends.highs import run_lp
 
-#: Up to so many configurations, the LP takes them all at once.
+#: Up to this number of configurations, the LP has them all from the start.
 FEW = 5000
-#: Configurations that a class may add in one round, and the relative distance to the bound that ends the rounds.
+#: Configurations per class that one round may add, and the relative distance to the bound that ends the rounds.
 MORE, CLOSE = 200, 1e-5
 
 
 def solve(master: Master, seconds: float | None) -> Any:
-    """Prices of the link rows; None when the limit ends the LP first or it has no solution.
+    """Return prices of the link rows; None if the limit ends the LP first or it is infeasible.
 
-    That it has none proves nothing here: floats may be wrong, and exact arithmetic decides. Columns are generated: the
-    LP starts with the configurations that host one new job or none; in each round the whole table is priced at once,
-    and the configurations that are worth most enter.
+    Infeasibility proves nothing here: floats may be wrong, and exact arithmetic decides. Columns are generated: the
+    LP starts with the configurations that host at most one new job. Each round prices the complete table at once
+    and adds the configurations of the highest value.
     """
     import highspy
 
@@ -40,7 +40,7 @@ def solve(master: Master, seconds: float | None) -> Any:
             highs.setOptionValue("time_limit", highs.getRunTime() + remaining)
         run_lp(highs)
         if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-            # HiGHS minimises -speed and prices rows for that: a link row's price for maximising is the negative.
+            # HiGHS minimises -speed, so a link row's price for maximising is the negative of its dual.
             duals = -np.asarray(highs.getSolution().row_dual)[: master.rows]
             bound = price(master, duals).value
             if best is None or bound < best:
@@ -50,7 +50,7 @@ def solve(master: Master, seconds: float | None) -> Any:
                 return prices
             more = _worth_most(master, duals, active)
         elif again and not deadline.passed():
-            again, more = False, np.zeros(0, dtype=np.int64)  # a warm start may go wrong: solve once more without
+            again, more = False, np.zeros(0, dtype=np.int64)  # a warm start may fail: solve once without it
         else:
             return prices
         if deadline.passed():
@@ -75,7 +75,7 @@ def solve(master: Master, seconds: float | None) -> Any:
 
 
 def _fresh(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
-    """HiGHS with some columns of an LP."""
+    """Return HiGHS with some columns of an LP."""
     import highspy
 
     highs = highspy.Highs()
@@ -88,7 +88,7 @@ def _fresh(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
 
 
 def _restrict(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
-    """Keep only some columns of an LP."""
+    """Restrict an LP to some columns."""
     kept = a[:, columns]
     lp.num_col_ = len(columns)
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs[columns], np.zeros(len(columns)), most[columns]
@@ -96,7 +96,7 @@ def _restrict(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
 
 
 def _worth_most(master: Master, prices: Any, active: Any) -> Any:
-    """Of each class, the best few of the configurations outside the LP that are worth more than all inside it."""
+    """Return, per class, the best few configurations outside the LP whose value exceeds all inside it."""
     worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
     chosen = []
     for k in range(len(master.space.classes)):

@@ -1,4 +1,4 @@
-"""Placement by enumeration: every way to place all tasks of each job, or none of them."""
+"""Placement by enumeration: every way to place all tasks of each job, or to let it wait."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mlsched.core.registry import exact_algorithm
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
 
-#: Plans a run may examine: about 5 s.
+#: Limit on plans per run: about 5 s.
 MOST_PLANS = 2**20
-#: Pairs of a way to place one job and a plan of the others that are tried for it: about 5 s, though few may fit.
+#: Limit on pairs of a placement of one job and a plan of the others: about 5 s, though few may fit.
 MOST_PAIRS = 2**30
 #: Placements evaluated at once.
 CHUNK = 20_000
-#: For so many parts of a job on a server, it is remembered which plans have room for them (a byte for each plan).
+#: For up to this number of tasks of a job on a server, the fitting plans are cached (a byte per plan).
 MOST_MASKS = 128
 
 
@@ -51,9 +51,9 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
 
 
 def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
-    """On which servers of which plans (servers x plans) a type must be apart from that of `job`.
+    """Return on which servers of which plans (servers x plans) a type conflicts with that of `job`.
 
-    tasks (plans x jobs x servers): how many tasks of each new job a server hosts.
+    tasks (plans x jobs x servers): number of tasks of each new job on a server.
     """
     apart = instance.apart[instance.job_type[job]] > 0
     running = (instance.run_workers + instance.run_ps > 0)[apart[instance.run_type]].any(axis=0)
@@ -72,11 +72,16 @@ def _fitting(
     may: Any,
     deadline: Deadline,
 ) -> tuple[IntArray, IntArray]:
-    """All pairs of a way to place `job` and a plan that has room for it: indices of ways, and indices of plans.
+    """Return all pairs of a placement of `job` and a plan with room for it, as indices of both.
 
-    ways: workers and PSs, ways x servers each. free: what each plan leaves free, servers x resources x plans. banned:
-    servers of a plan with a type that must be apart from the job's, servers x plans. may: which plans may place one
-    more job.
+    Args:
+        instance: The instance.
+        job: Index of the job.
+        ways: Workers and PSs of each placement, shape (placements, servers) each.
+        free: Free resources of each plan, shape (servers, resources, plans).
+        banned: Servers with a type that must be separate from the job's, shape (servers, plans).
+        may: Which plans may place one more job.
+        deadline: Raises OutOfTime when it has passed.
     """
 
     if len(ways[0]) * free.shape[-1] > MOST_PAIRS:
@@ -103,7 +108,7 @@ def _fitting(
 
 
 def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray, deadline: Deadline) -> tuple[int, int]:
-    """Index and value of the best plan."""
+    """Return index and value of the best plan."""
     best, value = 0, -1
     for start in deadline.over(range(0, len(w), CHUNK)):
         part = slice(start, start + CHUNK)
@@ -119,7 +124,7 @@ def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray, deadline: De
 
 
 def _whole(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArray]:
-    """All ways to put all tasks of `job` on servers: workers and PSs, ways x servers."""
+    """Return all placements of all tasks of `job` on servers: workers and PSs, placements x servers."""
     of_w, of_p = (_split(int(n), servers) for n in (instance.job_workers[job], instance.job_ps[job]))
     if len(of_w) * len(of_p) * servers > MOST_PLANS:
         raise TooLarge(f"brute-force: job {job} has too many placements: use cp-sat or highs")
@@ -127,7 +132,7 @@ def _whole(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArr
 
 
 def _split(count: int, servers: int) -> Any:
-    """All vectors of `servers` counts that sum to `count`."""
+    """Return all vectors of `servers` counts that sum to `count`."""
     if servers == 1:
         return np.array([[count]], dtype=np.int64)
     rows = []

@@ -25,7 +25,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
 
 
 def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
-    """The integer master by CP-SAT; building its model counts."""
+    """Solve the integer master by CP-SAT; the limits include building its model."""
     from ortools.sat.python import cp_model
 
     deadline = Deadline(limits.seconds)

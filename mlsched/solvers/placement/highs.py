@@ -25,9 +25,9 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
 
 
 def checked(master: Master, above: int, limits: Limits) -> MasterAnswer:
-    """The integer master by HiGHS; CP-SAT must agree that no plan is better.
+    """Solve the integer master by HiGHS; CP-SAT must confirm the optimum.
 
-    HiGHS gets no start: from one it has claimed optimality in a single node, 3.5 % below the optimum.
+    HiGHS starts without a plan: with one it has claimed optimality in a single node, 3.5 % below the optimum.
     """
     deadline = Deadline(limits.seconds)
     answer = solve(master, above, limits)
@@ -47,12 +47,12 @@ def checked(master: Master, above: int, limits: Limits) -> MasterAnswer:
 
 
 def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
-    """The integer master by HiGHS alone; building its model counts."""
+    """Solve the integer master by HiGHS without confirmation; the limits include building its model."""
     import highspy
 
     deadline = Deadline(limits.seconds)
     highs = highspy.Highs()
-    # Without this reset a second thread count in one process ends in kNotset, without any solution.
+    # Without this reset, a second number of threads in one process ends in kNotset, without any solution.
     highspy.Highs.resetGlobalScheduler(True)
     options = {
         "output_flag": False,

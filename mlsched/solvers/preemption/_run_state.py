@@ -1,8 +1,8 @@
-"""A run of a preemption horizon as a state that the search copies: what each job does, and what each node has free.
+"""A run of a preemption horizon as a copyable state: the phase of each job, and the free part of each node.
 
-Written for the search alone: it jumps from event to event, keeps free resources up to date, and knows lower bounds on
-what a run that goes on from here will come to. The rules are those of the judge (`instances/preemption/
-horizon_judge.py`), which shares no code with it.
+Written only for the search: it jumps from event to event, updates free resources, and has lower bounds on the final
+values of its continuations. The rules are those of the judge (`instances/preemption/ horizon_judge.py`), which is
+independent code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from mlsched.instances.preemption import Horizon
 
-#: A job's place when it holds no node.
+#: Place of a job without a node.
 NOWHERE = -1
 
 
@@ -37,12 +37,12 @@ class Jobs:
     ticked: list[int] = dataclasses.field(init=False)
 
     def next_tick(self, time: int) -> int:
-        """The first tick that is not before `time`."""
+        """Return the first tick that is not before `time`."""
         return -(-time // self.horizon.tick) * self.horizon.tick
 
 
 class RunState:
-    """A run at a question (`asking`: the TE job) or at its end (`asking` is None)."""
+    """A run at a question about the TE job `asking`, or at its end (`asking` is None)."""
 
     __slots__ = (
         "asking",
@@ -72,17 +72,17 @@ class RunState:
         self.remaining = list(jobs.execution)
         self.node, self.start, self.signal = [NOWHERE] * many, [-1] * many, [-1] * many
         self.count = [0] * many
-        self.ends: dict[int, int] = {}  # of each job that holds a node: when it leaves
+        self.ends: dict[int, int] = {}  # departure time of each job on a node
         self.free = jobs.horizon.node_capacity.tolist()
         self.te_queue, self.victims, self.queue = list[int](), list[int](), list[int]()
-        self.promised = NOWHERE  # node that the first TE job in the queue was promised
+        self.promised = NOWHERE  # node promised to the first TE job in the queue
         self.intervals = self.te_slowdown = self.be_slowdown = 0
         self._advance()
 
     asking: int | None
 
     def copy(self) -> RunState:
-        """A state that may go on by itself."""
+        """Return an independent copy of the state."""
         new = object.__new__(RunState)
         for name in RunState.__slots__:
             value = getattr(self, name)
@@ -96,12 +96,12 @@ class RunState:
     # -- decisions ----------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[int]:
-        """The BE jobs that may be suspended now."""
+        """Return the BE jobs that may be suspended now."""
         te, limit = self.jobs.te, self.jobs.horizon.preemption_limit
         return sorted(j for j in self.ends if not te[j] and self.signal[j] < 0 and self.count[j] < limit)
 
     def hosts(self, victims: tuple[int, ...]) -> list[int]:
-        """The nodes that could be promised to the asking job if these were suspended."""
+        """Return the nodes that could be promised to the asking job if these were suspended."""
         assert self.asking is not None
         demand = self.jobs.demand
         room = [row[:] for row in self.free]
@@ -112,7 +112,7 @@ class RunState:
         return [n for n, row in enumerate(room) if _fits(demand[self.asking], row)]
 
     def decided(self, node: int, victims: tuple[int, ...]) -> RunState:
-        """The state at the next question after this answer to the present one."""
+        """Return the state at the next question after this answer."""
         new = self.copy()
         if node == NOWHERE:
             new.refused = True
@@ -136,14 +136,14 @@ class RunState:
     # -- the run ------------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Go on to the next question or the end."""
+        """Advance to the next question or the end."""
         jobs, many = self.jobs, len(self.jobs.submit)
         while True:
             coming = jobs.submit[self.submitted] if self.submitted < many else None
             leaving = min(self.ends.values(), default=None)
             event = min((t for t in (coming, leaving) if t is not None), default=None)
             if event is None:
-                return  # the end: as long as jobs wait, somebody holds a node
+                return  # the end: as long as jobs wait, some job uses a node
             self.now = jobs.next_tick(max(event, self.now + 1))
             for job, time in [pair for pair in self.ends.items() if pair[1] <= self.now]:
                 self._leave(job, time)
@@ -154,7 +154,7 @@ class RunState:
                 return
 
     def _serve(self) -> bool:
-        """Start what can start; True when a TE job asks."""
+        """Start the jobs that can start; return True at a question about a TE job."""
         while self.te_queue:
             job = self.te_queue[0]
             node = self._first_fit(job, self.promised)
@@ -192,7 +192,7 @@ class RunState:
             self.te_slowdown += self._slowdown(job, self.now + self.jobs.execution[job])
 
     def _slowdown(self, job: int, finish: int) -> int:
-        """Slowdown of a job that finishes then, millionths."""
+        """Return the slowdown of a job that finishes at this time, in millionths."""
         execution = self.jobs.execution[job]
         return 10**6 + 10**6 * (finish - self.jobs.submit[job] - execution) // execution
 
@@ -212,7 +212,7 @@ class RunState:
             self.be_slowdown += self._slowdown(job, time)
 
     def _credit(self, job: int, time: int) -> int:
-        """Seconds of work that a job has done on its node when it leaves it then."""
+        """Return the seconds of work that a job has done on its node when it leaves at this time."""
         worked, h = time - self.start[job], self.jobs.horizon
         if self.signal[job] < 0:
             return worked
@@ -223,17 +223,17 @@ class RunState:
     # -- bounds -------------------------------------------------------------------------------------------------------
 
     def key(self) -> tuple[object, ...]:
-        """What the future depends on. Two states of one key differ in what they have come to so far alone."""
+        """Return the part of the state that determines the future; states of equal keys differ only in past costs."""
         rows = tuple(zip(self.remaining, self.node, self.start, self.signal, self.count, strict=True))
         return self.now, self.asking, self.promised, self.refused, rows
 
     def _back(self, job: int, end: int) -> int | None:
-        """The first time at which a draining victim may run again; None when it finishes before."""
+        """Return the first time at which a draining victim may run again; None if it finishes before."""
         credit = self._credit(job, end)
         return None if credit == self.remaining[job] else self.jobs.next_tick(end)
 
     def interval_bound(self) -> int:
-        """No run from here has a smaller sum of re-scheduling intervals."""
+        """Return a lower bound on the sum of re-scheduling intervals of every run from here."""
         total = self.intervals + sum(self.now - self.signal[job] for job in self.victims)
         for job, end in self.ends.items():
             if self.signal[job] >= 0 and (back := self._back(job, end)) is not None:
@@ -241,7 +241,7 @@ class RunState:
         return total
 
     def te_slowdown_bound(self) -> int:
-        """No run from here has a smaller sum of TE slowdowns."""
+        """Return a lower bound on the sum of TE slowdowns of every run from here."""
         jobs, total = self.jobs, self.te_slowdown
         for job in self.te_queue:
             total += self._slowdown(job, self.now + jobs.execution[job])
@@ -251,7 +251,7 @@ class RunState:
         return total
 
     def be_slowdown_bound(self) -> int:
-        """No run from here has a smaller sum of BE slowdowns."""
+        """Return a lower bound on the sum of BE slowdowns of every run from here."""
         jobs, total = self.jobs, self.be_slowdown
         for job, end in self.ends.items():
             if jobs.te[job]:
@@ -266,11 +266,11 @@ class RunState:
         return total
 
     def victim_bound(self) -> int:
-        """No run from here suspends fewer jobs."""
+        """Return a lower bound on the number of suspended jobs of every run from here."""
         return sum(self.count)
 
 
-#: Objective -> a lower bound on its value for every run that goes on from a state; its value where the run has ended.
+#: Objective -> a lower bound on its value for every continuation of a state; its exact value at the end of a run.
 LOWER_BOUNDS: dict[str, Callable[[RunState], int]] = {
     "total_rescheduling": RunState.interval_bound,
     "total_te_slowdown": RunState.te_slowdown_bound,

@@ -15,7 +15,7 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.preemption import Instance, Plan
 
-#: Plans a run may examine: about 5 s.
+#: Limit on plans per run: about 5 s.
 MOST_PLANS = 2**26
 #: Candidates whose subsets are tabulated at once: a few hundred MB.
 MOST_CANDIDATES = 18
@@ -65,7 +65,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
 
 
 def _room(instance: Instance, candidates: Any, chosen: Any) -> Any:
-    """What TE jobs may use on each node: sets of victims x nodes x resources."""
+    """Return the resources for TE jobs on each node: sets of victims x nodes x resources."""
     released = np.zeros((len(candidates), *instance.node_free.shape), dtype=np.int64)
     released[np.arange(len(candidates)), instance.job_node[candidates]] = instance.job_demand[candidates]
     flat = chosen @ released.reshape(len(candidates), instance.node_free.size)

@@ -1,15 +1,16 @@
-"""Preemption by columns: which TE jobs each node hosts, priced by knapsacks.
+"""Preemption by column generation: the TE jobs that each node hosts, priced by knapsacks.
 
-1. The linear relaxation over the hostings of all nodes (`formulations/preemption/nodes.py`), each TE job hosted once or
-   waiting at its cost D. Its columns are generated (`backends/columns.py`), by one table of what all amounts of
-   resources are worth, or greedily where that would be too large. Any prices prove a bound.
-2. A dive: what the relaxation takes most is taken, and the columns that it then wants are generated, until all TE jobs
-   are hosted. Of 840 nodes with 100 TE jobs, that brings the plan from 7 % above the bound to .4 to 4 %.
+1. The linear relaxation over the hostings of all nodes (`formulations/preemption/nodes.py`), each TE job hosted once
+or
+   waiting at its cost D. Its columns are generated (`backends/columns.py`), by one table of the values of all amounts
+   of resources, or greedily if that would be too large. Any prices prove a bound.
+2. A dive: the largest column of the relaxation is fixed, and new columns are generated, until all TE jobs
+   are hosted. On 840 nodes with 100 TE jobs, that brings the plan from 7 % above the bound to .4 to 4 %.
 3. The integer program over the columns so far, by HiGHS: a plan, mostly within a percent of the bound.
-4. Without a table: columns by a knapsack for each room, until there is none that the prices want.
-5. A better plan has no hosting whose priced cost exceeds that of its node by the gap or more. Where all others are not
-   too many, the integer program over them gives the optimum; else that over those within a part of the gap, and what it
-   leaves out is worse than the bound by that part at least.
+4. Without a table: columns by a knapsack for each room, until every reduced cost is non-negative.
+5. The priced cost of every hosting in a better plan exceeds the least of its node by less than the gap. If these
+   hostings are few enough, the integer program over them gives the optimum. Otherwise it uses the hostings within a
+   share of the gap; every plan outside is worse than the bound by at least that share.
 """
 
 from __future__ import annotations
@@ -35,23 +36,23 @@ from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 from mlsched.solvers.backends.known_bugs.models import Feature
 from mlsched.solvers.backends.known_bugs.trust import believed
 
-#: Objective -> what each BE job adds to it as a victim.
+#: Objective -> the cost of each BE job as a victim.
 COSTS: dict[str, Callable[[Instance], IntArray]] = {
     "total_score": lambda instance: instance.score,
     "victim_count": lambda instance: np.ones(len(instance.job_node), dtype=np.int64),
 }
 #: Hostings that step 5 lists at most.
 MOST_HOSTINGS = 60_000
-#: The least share of the gap of which hostings are listed.
+#: Smallest share of the gap whose hostings are listed.
 LEAST_SHARE = 1 / 64
 #: Columns that step 4 adds at once.
 MOST_AT_ONCE = 200
-#: Nodes that are offered to each TE job alone before the first prices; share of the limit that step 3 may take.
+#: Nodes that are offered to each single TE job before the first prices; share of the limit that step 3 may take.
 FIRST_NODES, SHARE = 8, 0.3
-#: What a hosting is taken for sure from; a least cost below all others.
+#: Fraction from which a hosting counts as fully selected; a cost below all others.
 SURE, NOTHING = 1 - 1e-6, -(2**62)
 
-#: What there is in the integer program.
+#: Features of the integer program.
 CHOICES: frozenset[Feature] = frozenset({"binary", "wide"})
 
 Key = tuple[int, tuple[int, ...]]  # node, TE jobs
@@ -78,7 +79,7 @@ class _Search:
         self.plan = Plan(te_node=ints([-1] * len(instance.te_demand)), victims=ints([]))
         self.value, self.bound = instance.evaluate(self.plan)[objective], 0
         self.stopped: StoppedBy = "proof"
-        self.columns: dict[Key, int] = {}  # cost of each
+        self.columns: dict[Key, int] = {}  # cost of each column
         if hint is not None:
             self.offer(hint)
 
@@ -89,13 +90,13 @@ class _Search:
             self.plan, self.value = plan, value
 
     def outcome(self) -> Outcome:
-        """The answer so far."""
+        """Return the answer so far."""
         if self.bound >= self.value:
             return Outcome("optimal", self.plan, self.value, work=dict(self.work))
         return Outcome("feasible", self.plan, self.bound, self.stopped, dict(self.work))
 
     def run(self) -> None:
-        """The steps of this module's docstring."""
+        """Run the steps of this module's docstring."""
         self.rooms = Rooms.of(self.instance, COSTS[self.objective](self.instance), self.deadline)
         relaxed = _Relaxed(self)
         relaxed.quickly()
@@ -110,7 +111,7 @@ class _Search:
             self._within_the_gap(*relaxed.best)
 
     def _hosted(self, plan: Plan) -> dict[Key, int]:
-        """The hostings of a plan, with their costs."""
+        """Return the hostings of a plan, with their costs."""
         by_node: dict[int, list[int]] = {}
         for t, n in enumerate(plan.te_node.tolist()):
             if n >= 0:
@@ -123,9 +124,10 @@ class _Search:
         return found
 
     def _within_the_gap(self, proven: float, price: IntArray, least: IntArray) -> None:
-        """Step 5. A plan with a column outside a slack is worth what is proven, and the slack, or more.
+        """Run step 5. A plan with a column outside a slack costs at least the proven bound plus the slack.
 
-        Where too many columns are within the whole gap, those of a share of it are asked once; again, for more, only
+        If the complete gap contains too many columns, a share of it is tried once. After that, larger shares are tried
+        only
         after a better plan, which makes the gap smaller.
         """
         priced, share = Priced(self.rooms, price), 1.0
@@ -148,7 +150,7 @@ class _Search:
             share = 1.0
 
     def first(self) -> dict[Key, int]:
-        """Every TE job alone on the nodes that are cheapest for it, and what the incumbent hosts."""
+        """Return every TE job by itself on its cheapest nodes, and the incumbent's hostings."""
         rooms, found = self.rooms, dict[Key, int]()
         for t, need in self.deadline.over(enumerate(rooms.demand)):
             fits = np.flatnonzero((rooms.amount >= need).all(axis=1))
@@ -157,7 +159,7 @@ class _Search:
         return found | self._hosted(self.plan)
 
     def _integer(self, columns: dict[Key, int], share: float) -> bool:
-        """The integer program over some columns, the incumbent given; whether it was solved to the end."""
+        """Solve the integer program over some columns from the incumbent; return whether it was solved completely."""
         self.deadline.check()
         remaining = self.deadline.remaining()
         highs = new_highs(dataclasses.replace(self.limits, work=None))
@@ -176,7 +178,7 @@ class _Search:
         return bool(status == known.kOptimal)
 
     def _program(self, keys: list[Key], columns: dict[Key, int]) -> Any:
-        """At most one hosting of each node, every TE job hosted or waiting; without the value of all waiting."""
+        """Return the program: at most one hosting per node, every TE job hosted or waiting, relative to all waiting."""
         highspy = import_highspy()
         tes, nodes = len(self.instance.te_demand), len(self.instance.node_capacity)
         lp = highspy.HighsLp()
@@ -194,7 +196,7 @@ class _Search:
         return lp
 
     def _plan(self, hosted: list[Key]) -> Plan:
-        """The plan of some hostings, a TE job that is in several of them on the first."""
+        """Return the plan of some hostings; a TE job in several of them uses the first."""
         te_node, victims = [-1] * len(self.instance.te_demand), list[int]()
         for n, jobs in hosted:
             own = tuple(t for t in jobs if te_node[t] < 0)
@@ -209,8 +211,9 @@ class _Search:
 class _Relaxed:
     """The linear relaxation of a search: its columns are generated, its prices prove bounds.
 
-    To wait costs less than D at first, which makes prices comparable at once: a bound for less is one for D too. Where
-    a TE job waits then, it is made to cost more.
+    Waiting costs less than D at first, which makes prices comparable at once. A bound for the smaller cost is also a
+    bound
+    for D. If a TE job waits then, its waiting cost is raised.
     """
 
     def __init__(self, search: _Search) -> None:
@@ -220,7 +223,7 @@ class _Relaxed:
         single = [cost for (_, jobs), cost in first.items() if len(jobs) == 1]
         self.program = Relaxation([1] * nodes, [-1.0] * self.tes, 2.0 * search.waiting)
         self.program.add([(n, 0.0, (), ()) for n in range(nodes)])
-        self.place: dict[Key, int] = {}  # of each hosting, its column
+        self.place: dict[Key, int] = {}  # column of each hosting
         self._let_wait(min(search.waiting, 1 + 4 * max(single, default=0)))
         self._add(first)
         nothing = np.zeros(0, dtype=np.int64)
@@ -232,7 +235,7 @@ class _Relaxed:
         self.waits = np.arange(self.program.columns - self.tes, self.program.columns, dtype=np.int64)
 
     def quickly(self) -> None:
-        """Step 1: as long as hostings that are quickly found are worth adding."""
+        """Run step 1: while fast pricing finds hostings of negative reduced cost."""
         exact = self.search.rooms.tabulable
         while True:
             priced, least, relaxed = self._solved()
@@ -245,13 +248,13 @@ class _Relaxed:
                 return
             if not self._add(_columns(self.search.rooms, found)) and not self._dearer(relaxed):
                 break
-        if not exact:  # no hosting is cheaper than floats say, less their margin
+        if not exact:  # every hosting costs at least as much than the float value minus its margin
             lowest = np.zeros(len(least))
             np.minimum.at(lowest, self.search.rooms.node, priced.least - priced.margin)
             self._proven(priced.price, np.floor(lowest).astype(np.int64))
 
     def to_the_end(self) -> None:
-        """Step 4: until no hosting is worth adding."""
+        """Run step 4: until all reduced costs are non-negative."""
         while True:
             priced, least, relaxed = self._solved()
             if self._add(_columns(self.search.rooms, priced.greedy(least))):
@@ -267,7 +270,7 @@ class _Relaxed:
                 return
 
     def dive(self) -> None:
-        """Step 2: take the hostings that the relaxation takes most, one after the other, and what it then wants."""
+        """Run step 2: repeatedly fix the largest hosting of the relaxation, and generate columns."""
         search, taken = self.search, dict[int, Key]()
         while True:
             relaxed = self._among(taken)
@@ -284,7 +287,7 @@ class _Relaxed:
             self._allow(node, None)
 
     def _among(self, taken: Collection[int]) -> Relaxed:
-        """The relaxation where nothing more is wanted of the nodes that are not taken."""
+        """Solve the relaxation where nodes without a selected hosting get only existing columns."""
         while True:
             priced, least, relaxed = self._solved()
             least[list(taken)] = NOTHING
@@ -292,7 +295,7 @@ class _Relaxed:
                 return relaxed
 
     def _allow(self, node: int, only: Key | None) -> None:
-        """Of a node, this hosting alone, or all."""
+        """Allow only this hosting of a node, or all."""
         own = {None: node} | {key: at for key, at in self.place.items() if key[0] == node}
         self.program.allow(np.array(list(own.values())), np.array([only is None or key == only for key in own]))
 
@@ -300,15 +303,15 @@ class _Relaxed:
         return priced.tabulated(least) if self.search.rooms.tabulable else priced.greedy(least)
 
     def _solved(self) -> tuple[Priced, IntArray, Relaxed]:
-        """The rooms at the relaxation's prices, what it holds to be the least priced cost of each node, and itself."""
+        """Solve the relaxation; return the rooms at its prices, its least priced cost per node, and its solution."""
         relaxed = self.program.solve(self.search.deadline)
         self.search.work["relaxations"] += 1
         price = np.rint(np.minimum(relaxed.price, self.waiting) * SCALE).astype(np.int64)
-        least = np.minimum(0, np.ceil(relaxed.of_block * SCALE)).astype(np.int64)  # to host nothing costs 0
+        least = np.minimum(0, np.ceil(relaxed.of_block * SCALE)).astype(np.int64)  # the empty hosting costs 0
         return Priced(self.search.rooms, price), least, relaxed
 
     def _dearer(self, relaxed: Relaxed) -> bool:
-        """Make waiting cost more, if anyone waits."""
+        """Raise the waiting cost if any job waits."""
         if self.waiting == self.search.waiting or float(relaxed.taken[self.waits].sum()) < 1e-6:
             return False
         self.program.allow(self.waits, np.zeros(self.tes, dtype=bool))
@@ -316,14 +319,14 @@ class _Relaxed:
         return True
 
     def _proven(self, price: IntArray, least: IntArray) -> None:
-        """What prices prove: a TE job waits rather than pay more than D, and none of them exceeds that."""
+        """Update the proven bound by prices: a TE job waits rather than pay more than D, so prices are at most D."""
         proven = int(least.sum()) + int(price.sum())
         if proven > self.best[0]:
             self.best = (proven, price, least)
             self.search.bound = max(self.search.bound, -(-proven // SCALE))
 
     def _add(self, columns: dict[Key, int]) -> bool:
-        """Add those that are new; whether there were any."""
+        """Add new columns; return whether there were any."""
         known = self.search.columns
         new = {key: cost for key, cost in columns.items() if key not in known}
         known |= new
@@ -333,7 +336,7 @@ class _Relaxed:
 
 
 def _columns(rooms: Rooms, hostings: Iterable[tuple[int, int, tuple[int, ...]]]) -> dict[Key, int]:
-    """Hostings at their costs without the prices: those of the cheapest rooms, whatever room they were found in."""
+    """Return hostings at their costs without the prices, each in its cheapest room."""
     found: dict[Key, int] = {}
     for node, _, jobs in hostings:
         if (row := rooms.cheapest(node, jobs)) is not None:

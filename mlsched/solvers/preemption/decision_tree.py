@@ -1,12 +1,13 @@
 """Preemption over time, exactly: a best-first search over the decisions of a run.
 
-A node of the tree is the run at its next question; its children are the answers to it: every set of BE jobs that may be
-suspended (with `eager`, none or one that makes room), and every node that then has room. A child is carried on to the
-question after it, so that waiting times up to there are known, and has a lower bound on what a run from there comes to
-(`_run_state.py`): waits and intervals as long as they already are, and victims back at the first tick after their grace
-period. The open node with the lowest bound is taken first, of equals the deepest; the search ends when that bound is
-not below the incumbent. Two states that differ only in what they have come to so far have the same future: of those the
-better is kept.
+A node of the tree is the run at its next question. Its children are the answers to it: every set of BE jobs that may
+be
+suspended (with `eager`, the empty set or one that makes room), and every node with enough room then. A child is
+simulated up to its next question, so that waiting times up to there are known. Its lower bound on the final value
+(`_run_state.py`) assumes that waits and intervals end now, and that victims return at the first tick after their grace
+period. The open node with the lowest bound comes first, among equals the deepest. The search ends when that bound is
+not below the incumbent. Two states that differ only in their costs so far have the same future, so only the
+better state is kept.
 
 For runs on a few nodes: a question has up to (nodes x 2^jobs) answers.
 """
@@ -26,7 +27,7 @@ from mlsched.core.registry import exact_algorithm
 from mlsched.instances.preemption import Decisions, Horizon
 from mlsched.solvers.preemption._run_state import LOWER_BOUNDS, NOWHERE, Jobs, RunState
 
-#: Jobs among which victims are chosen, at most: 65,536 sets.
+#: Most jobs among which victims are chosen: 65,536 sets.
 MOST_CANDIDATES = 16
 
 
@@ -47,13 +48,13 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Decisions
     reason = search.run(Deadline(limits.seconds), limits.work)
     plan = None if search.best is None else plan_of(search.best)
     if reason == "proof":
-        assert plan is not None  # whoever asks can be answered, so some run ends
+        assert plan is not None  # every question has an answer, so some run ends
         return Outcome("optimal", plan, search.value, work={"nodes": search.nodes})
     return Outcome("feasible" if plan is not None else "unknown", plan, search.bound, reason, {"nodes": search.nodes})
 
 
 class Search:
-    """The search from a state on; `best`, `value` and `bound` are what is known when it ends."""
+    """The search from a start state; `best`, `value` and `bound` are its results."""
 
     def __init__(self, root: RunState, objective: str) -> None:
         self.lower_bound = LOWER_BOUNDS[objective]
@@ -84,7 +85,7 @@ class Search:
         return "proof"
 
     def _meet(self, state: RunState, given: Answer | None, depth: int) -> None:
-        """A state that was reached by these answers: an end, or a node to open, or nothing new."""
+        """Add a reached state: record an end, open a node, or drop a duplicate."""
         bound = self.lower_bound(state)
         if self.value is not None and bound >= self.value:
             return
@@ -98,12 +99,12 @@ class Search:
         heapq.heappush(self._open, (bound, -depth, next(self._serial), state, given))
 
 
-#: Stands for the answers of a run in which nobody asks.
+#: Stands for the answers of a run without questions.
 NONE = Answer(NOWHERE, NOWHERE, (), None)
 
 
 def answers(state: RunState) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Every answer (node, victims) to the question of a state, those with few victims first."""
+    """Yield every answer (node, victims) to the question of a state, starting with few victims."""
     able = state.candidates()
     if len(able) > MOST_CANDIDATES:
         raise TooLarge(
@@ -118,7 +119,7 @@ def answers(state: RunState) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def plan_of(last: Answer) -> Decisions:
-    """The plan that ends with an answer."""
+    """Return the plan that ends with an answer."""
     given: list[Answer] = []
     step: Answer | None = last
     while step is not None and step is not NONE:

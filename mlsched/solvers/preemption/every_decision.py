@@ -1,4 +1,4 @@
-"""Preemption over time by enumeration: every answer to every question, each run carried out by the judge."""
+"""Preemption over time by enumeration: every answer to every question, each run simulated by the judge."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Decisions
                         further = copy.deepcopy(run, {id(instance): instance})
                         further.carry_out(asking, node, victims)
                         stack.append((further, [*given, (asking, node, victims)]))
-    assert best is not None  # whoever asks can be answered, so some run ends
+    assert best is not None  # every question has an answer, so some run ends
     return Outcome("optimal", _plan(best[1]), best[0], work={"questions": asked})
 
 

@@ -1,4 +1,4 @@
-"""Finds dual certificates. Nothing here is believed: `certificates/prices/core.py` decides."""
+"""Search for dual certificates. Its results are untrusted: `certificates/prices/core.py` checks them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,23 @@ def trees(
     within: Within = (),
     better: Callable[[Plan], None] = lambda plan: None,
 ) -> tuple[list[list[Any]], int]:
-    """Trees that prove that no plan is better than a bound, and the bound: `value`, if the time allows.
+    """Return trees that prove a bound on all plans, and the bound: `value`, if the time allows.
 
-    progress: called with a line that says how far it is. within: see `Statement.claims`. better: called with plans that
-    are found on the way, most often better than `value`; nobody has judged them. Raises Refuted where some plan is
-    better than `value`, BackendError where the time is over before a bound is proved.
+    Args:
+        instance: The instance.
+        objective: Name of the objective.
+        value: Value to prove optimal.
+        deadline: End of the search.
+        progress: Called with a line about the progress.
+        within: See `Statement.claims`.
+        better: Called with plans that the search finds, most often better than `value`; they are not judged.
+
+    Returns:
+        The trees and the proven bound.
+
+    Raises:
+        Refuted: Some plan is better than `value`.
+        BackendError: The time is over before a bound is proved.
     """
     statement, goal = statement_of(instance), instance.objective(objective)
     sign, rank = statement.module.SIGN.get(objective), instance.primary(objective)
@@ -47,7 +59,7 @@ def trees(
             made = statement.claims(instance, objective, bound, spend, within)
         except core.Wrong as wrong:
             raise InvalidInput(f"{objective} of this {instance.kind} cannot be certified by prices: {wrong}") from None
-        spend.deadline, spend.most = Deadline(), None  # bounds are computed to the end: time is kept for them
+        spend.deadline, spend.most = Deadline(), None  # bounds are computed completely: time is reserved for them
         return made, spend
 
     def said(part: str, bound: int, done: str) -> None:
@@ -91,14 +103,14 @@ def trees(
 
 
 def _hand_on(options: Options, better: Callable[[Plan], None], taken: Any) -> None:
-    """Hand on the plan that the prover came across, where its options tell one."""
+    """Pass on the prover's plan, if its options give one."""
     plan = options.plan(taken)
     if plan is not None:
         better(plan)
 
 
 def _options(problem: str, claim: Any, deadline: Deadline) -> Options:
-    """The options of a claim as the prover asks of them; those of the problem's own kind are in its `_claims.py`."""
+    """Return the options of a claim for the prover; the problem's own types of claims are in its `_claims.py`."""
     if isinstance(claim, Listed):
         return ListedOptions(claim)
     options: Options = importlib.import_module(f"{package_of('solvers', problem)}._claims").options(claim, deadline)

@@ -1,10 +1,10 @@
-"""Chvátal-Gomory cuts for a claim of listed options whose rows each ask to be supplied once (`certificates/fixing.py`).
+"""Chvátal-Gomory cuts for a claim of listed options whose rows each require one supply (`certificates/fixing.py`).
 
-A fractional solution supplies three rows by halves: an option for the first and the second, one for the second and the
-third, one for the first and the third. Whole options would be two at least: with weights of 1 for the three rows and a
-divisor of 2, an option that supplies k of them counts as k / 2, rounded up, and 2 must be supplied. Of two rows and a
-block, which takes one option only, the same is true, and so it is of larger odd sets. (Subset-row cuts: Jepsen,
-Petersen, Spoorendonk and Pisinger, Operations Research 56 (2008).)
+A fractional solution supplies three rows by halves: an option for the first and the second, another for the second and
+the third, another for the first and the third. An integer solution needs at least two options. With weights of 1 for
+the three rows and a divisor of 2, an option that supplies k of them counts as k / 2, rounded up, and 2 must be
+supplied. The same is true for two rows and a block, which takes only one option, and for larger odd sets.
+(Subset-row cuts: Jepsen, Petersen, Spoorendonk and Pisinger, Operations Research 56 (2008).)
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from mlsched.solvers.prices.listed import ListedOptions
 
 #: A cut: weights of rows, shifts of blocks, a divisor.
 Cut = tuple[dict[str, int], dict[str, int], int]
-#: Rounds of cuts, cuts of a round, and by how much one must be violated.
+#: Rounds of cuts, cuts per round, and the least violation of a cut.
 ROUNDS, MOST, LEAST = 30, 40, 0.02
 #: Pairs that a set grows by.
 MOST_PAIRS = 7
 
 
 def cuts_of(claim: Fixed, deadline: Deadline) -> list[Cut]:
-    """Cuts that raise the bound of the linear relaxation, as many as are worth something at its last prices."""
+    """Return cuts that raise the bound of the linear relaxation, limited to cuts with a positive price at its end."""
     options = ListedOptions(claim)
     first = len(options.rows)
     found: list[Cut] = []
@@ -47,7 +47,7 @@ def cuts_of(claim: Fixed, deadline: Deadline) -> list[Cut]:
 
 
 def _solved(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float]:
-    """Of the linear relaxation: how often each of its columns is taken, prices, and the value."""
+    """Return the solution of the linear relaxation: the amount of each of its columns, prices, and the value."""
     relaxation = Relaxation(options.counts, options.capacities.tolist(), options.beyond)
     relaxation.add(options.known())
     while True:
@@ -59,7 +59,7 @@ def _solved(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float
 
 
 def _violated(options: ListedOptions, claim: Fixed, taken: Any) -> list[Cut]:
-    """The most violated cuts that are found: an odd set of rows and blocks, weights of 1, a divisor of 2."""
+    """Return the most violated cuts: an odd set of rows and blocks, weights of 1, a divisor of 2."""
     part = np.flatnonzero((taken > 1e-6) & (taken < 1 - 1e-6))
     chosen, share = np.array(options.options, dtype=np.int64)[part], taken[part]
     own = np.flatnonzero([claim.capacity.get(row) == -1 for row in options.rows])
@@ -77,10 +77,10 @@ def _violated(options: ListedOptions, claim: Fixed, taken: Any) -> list[Cut]:
 
 
 def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
-    """Odd sets S of elements that options take more of than whole ones can, the most violated first.
+    """Return odd sets S of elements that options use more than integers can, the most violated first.
 
-    has[k, e]: whether option k takes element e, of which there is one; share[k]: how often k is taken. Whole options
-    take pairs from S at most (|S| - 1) / 2 times. Every set grows from one element, by the two that add most.
+    has[k, e]: whether option k uses element e, which exists once; share[k]: amount of k. Integer options
+    use at most (|S| - 1) / 2 pairs from S. Every set grows from one element, by the two that add most.
     """
     count = has.shape[1]
     together = has.T @ (has * share[:, None])
@@ -106,7 +106,7 @@ def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
 
 
 def _row(options: ListedOptions, cut: Cut) -> tuple[Any, float]:
-    """What each option uses of the row that a cut makes, and what there is of it."""
+    """Return the use of a cut's row by each option, and its capacity."""
     weights, shifts, divisor = cut
     at = [options.rows.index(row) for row in weights]
     factor = np.array(list(weights.values()), dtype=np.float64)

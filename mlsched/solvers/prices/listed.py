@@ -1,4 +1,4 @@
-"""Claims whose options are listed, as the prover asks of them: all options priced at once, in NumPy."""
+"""Claims with listed options for the prover: all options priced at once, in NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlsched.certificates.prices.listed import Listed
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.options import Branch, Options
 
-#: More than every priced cost that is calculated in 64 bits; integers below are floats, too.
+#: More than every priced cost that is calculated in 64 bits; smaller integers are exact as floats.
 NEVER_HERE, EXACT = 2**62, 2**53
 
 
@@ -33,31 +33,31 @@ class ListedOptions(Options):
                 self.use[k, place[row]] = amount
         self.first = np.searchsorted(self.block, np.arange(claim.blocks))
         self.number = np.full(len(flat), -1, dtype=np.int64)  # in the linear program
-        self.options: list[int] = []  # of the linear program's columns
-        #: A cost beyond that of every choice.
+        self.options: list[int] = []  # the linear program's columns
+        #: A cost above every choice.
         spread = sum(float(np.ptp(part)) for part in np.split(self.cost, self.first[1:]) if len(part))
         self.beyond = 1.0 + 2.0 * spread + abs(claim.target)
 
     def start(self) -> list[Column]:
-        """None: the first prices are 0."""
+        """Return an empty list: the first prices are 0."""
         return []
 
     def known(self) -> list[Column]:
-        """The columns handed out so far."""
+        """Return the columns added so far."""
         return [self._column(k) for k in self.options]
 
     def add_rows(self, rows: Sequence[tuple[Any, float]]) -> None:
-        """Further rows of the linear program, which the claim does not have: uses of all options, and capacities."""
+        """Add rows to the linear program that the claim does not have: uses of all options, and capacities."""
         self.rows += [f"cut {len(self.rows) + k}" for k in range(len(rows))]
         self.use = np.column_stack([self.use, *(use for use, _ in rows)])
         self.capacities = np.append(self.capacities, [capacity for _, capacity in rows])
 
     def named(self, price: Any) -> dict[str, float]:
-        """The prices of the claim's rows, which are the linear program's."""
+        """Return the prices of the claim's rows, which are the linear program's."""
         return dict(zip(self.rows, price.tolist(), strict=True))
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
-        """The least priced cost in each block, and the options that are worth adding: the best of each block."""
+        """Return the least priced cost in each block, and the best option per block if its reduced cost is negative."""
         priced = self.cost + self.use @ price
         priced[~self._admitted(sides)] = np.inf
         lowest = np.minimum.reduceat(priced, self.first) if len(priced) else np.zeros(0)
@@ -75,7 +75,7 @@ class ListedOptions(Options):
         return int(self.block[k]), float(self.cost[k]), used.tolist(), self.use[k, used].tolist()
 
     def bound(self, price: Price, sides: dict[int, Sides]) -> int:
-        """As the checker's `core.bound`, of all options at once, where the numbers are small enough for that."""
+        """Return the checker's `core.bound` for all options at once, if the numbers are small enough."""
         widest = int(np.abs(self.use).max(initial=1))
         most = SCALE * int(np.abs(self.cost).max(initial=0)) + widest * sum(price.values())
         if most >= NEVER_HERE or widest >= EXACT or len(self.rows) != len(self.claim.capacity):
@@ -89,7 +89,7 @@ class ListedOptions(Options):
         return int(sum(least)) - sum(p * self.claim.capacity[row] for row, p in price.items())
 
     def _admitted(self, sides: dict[int, Sides]) -> Any:
-        """Which options the branches admit."""
+        """Return which options the branches admit."""
         good = np.ones(len(self.cost), dtype=bool)
         for block, demands in sides.items():
             for row, sign, most in demands:
@@ -98,11 +98,11 @@ class ListedOptions(Options):
         return good
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
-        """Which columns of the linear program the branches admit."""
+        """Return which columns of the linear program the branches admit."""
         return self._admitted(sides)[self.options]
 
     def branch(self, taken: Any, price: Any) -> Branch | None:
-        """The block and row whose use is most spread in a fractional solution, in terms of price; None: it is whole."""
+        """Return the block and row with the most fractional use, in terms of price; None if it is integral."""
         parts = np.flatnonzero((taken > 1e-6) & (taken < 1 - 1e-6))
         best: tuple[float, Branch | None] = (0.0, None)
         by_block: dict[int, list[int]] = {}
@@ -120,5 +120,5 @@ class ListedOptions(Options):
 
 
 def tolerance(of_block: Any) -> Any:
-    """By how much a column must be below its block's price to be worth adding: what floats cannot tell is not."""
+    """Return how far a column must be below its block's price to be added: more than the error of floats."""
     return 1e-7 + 1e-10 * np.abs(of_block)

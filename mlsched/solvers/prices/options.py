@@ -1,4 +1,4 @@
-"""What the prover asks of a problem."""
+"""The prover's interface to a problem."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mlsched.certificates.prices.core import Price, Sides
 from mlsched.core.contract import Plan
 from mlsched.solvers.backends.columns import Column
 
-#: A branch: block, row, most.
+#: A branch: block, row, upper limit.
 Branch = tuple[int, str, int]
 
 
 class Options(Protocol):
-    """What the prover asks of a problem: its claim, and its options as columns. See `listed.py`."""
+    """A problem's claim, and its options as columns, for the prover. See `listed.py`."""
 
     claim: Any
     counts: list[int]
@@ -22,24 +22,24 @@ class Options(Protocol):
     beyond: float
 
     def start(self) -> list[Column]:
-        """Columns that there are whatever the prices."""
+        """Return columns that exist for any prices."""
 
     def named(self, price: Any) -> dict[str, float]:
-        """The prices of the claim's rows, given those of the linear program's."""
+        """Return the prices of the claim's rows, computed from the linear program's."""
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
-        """The least priced cost in each block, in floats, and columns worth adding."""
+        """Return the least priced cost in each block, in floats, and columns of negative reduced cost."""
 
     def bound(self, price: Price, sides: dict[int, Sides]) -> int:
-        """What prices prove, exactly: by the checker's own code."""
+        """Return the exact bound that prices prove, by the checker's own code."""
         return core.bound(self.claim, price, sides)[1]
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
-        """Which of the columns handed out so far the branches admit."""
+        """Return which columns so far the branches admit."""
 
     def branch(self, taken: Any, price: Any) -> Branch | None:
-        """What to branch on, given how often each column is taken; None: nothing is fractional."""
+        """Return a branch for a fractional solution, given the amount of each column; None if it is integral."""
 
     def plan(self, taken: Any) -> Plan | None:
-        """The plan of columns that are all taken whole, not judged; None where the options tell none."""
+        """Return the plan of integral columns, not judged; None if the options do not give one."""
         return None

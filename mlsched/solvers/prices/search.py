@@ -1,10 +1,10 @@
-"""The prover: prices and branches that the checker accepts, for any claim. What it says is never believed.
+"""The prover: prices and branches that the checker accepts, for any claim. Its results are untrusted.
 
-At every node of the tree: the linear relaxation within the branches, by column generation (`backends/columns.py`); its
-prices, rounded to integers; what these prove, exactly (`Options.bound`). Where that reaches the target, or the
-checker's dynamic program ends in few states, the node is a leaf. Where the claim can be fixed, and that leaves few
-options, these are listed and get cuts (`cuts.py`). Else it is branched on, depth first. Where the time is over before
-the tree is complete, the lowest bound of its leaves is what it proves; so in the second half of the time, the node with
+At every node of the tree, column generation solves the linear relaxation within the branches (`backends/columns.py`).
+Its prices are rounded to integers and prove an exact bound (`Options.bound`). If the bound reaches the target, or the
+checker's dynamic program ends in few states, the node is a leaf. If fixing leaves few options of the claim,
+these are listed and get cuts (`cuts.py`). Otherwise the node is branched on, depth first. If the time is over before
+the tree is complete, it proves the lowest bound of its leaves. So in the second half of the time, the node with
 the lowest bound comes first.
 """
 
@@ -29,19 +29,19 @@ from mlsched.solvers.prices.cuts import Cut, cuts_of
 from mlsched.solvers.prices.listed import ListedOptions
 from mlsched.solvers.prices.options import Branch, Options
 
-#: Steps of the checker's dynamic program that are tried at a node before it is branched on.
+#: Steps of the checker's dynamic program that are tried at a node before branching.
 STEPS = 400_000
-#: Options that fixing may leave; it is done once more where so small a share of the slack is left.
+#: Options that fixing may leave; it is repeated when the slack has fallen to this share.
 MOST_OPTIONS, SHARE = 60_000, 0.5
-#: Rounds of column generation at a node, and rounds without a better bound, after which its best prices are taken where
-#: there is something to branch on.
+#: Rounds of column generation at a node, and rounds without a better bound, after which its best prices are used if
+#: branching is possible.
 ROUNDS, STALLED = 500, 30
 
 
 class _Part:
-    """The nodes of the tree down to the next fixing: their options, and the linear program that they share.
+    """The nodes of the tree down to the next fixing: their options, and their common linear program.
 
-    slack: what the fixing had; it is done once more where half of it is left.
+    slack: the slack at the fixing; fixing is repeated when half of it is left.
     """
 
     def __init__(self, options: Options, slack: float = math.inf) -> None:
@@ -52,9 +52,9 @@ class _Part:
 
 @dataclasses.dataclass
 class _Node:
-    """A node of the tree: its branches so far, prices, the bound they prove (scaled), and how it goes on.
+    """A node of the tree: its branches so far, prices, their proven bound (scaled), and its children.
 
-    With `cuts`, it is a fixing. part: None until the time for the first options is there.
+    With `cuts`, it is a fixing. part: None until the first options are built.
     """
 
     sides: dict[int, Sides]
@@ -69,7 +69,7 @@ class _Node:
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """A tree and what it proves: that everything costs `bound` or more, which is the claim's target or less."""
+    """A tree and its proven bound: every choice costs at least `bound`, which is at most the claim's target."""
 
     tree: list[Any]
     bound: int
@@ -77,7 +77,7 @@ class Proof:
 
 
 class Refuted(SolverError):
-    """Something costs less than the claim's target."""
+    """A choice costs less than the claim's target."""
 
 
 def prove(
@@ -87,15 +87,25 @@ def prove(
     spend: meter | None = None,
     whole: Callable[[Any], None] = lambda taken: None,
 ) -> Proof:
-    """A tree for the claim of `options`, or for as high a target as the time allows.
+    """Return a tree for the claim of `options`, or for the highest target that the time allows.
 
-    progress: called with the bound so far and the number of nodes. spend: what counts the steps of the claim itself.
-    whole: called with how often each column is taken where that falls short of the target and nothing is fractional.
-    Raises Refuted where the claim is seen to be false, OutOfTime where not even its options are there in time.
+    Args:
+        options: The claim and its options.
+        deadline: End of the search.
+        progress: Called with the bound so far and the number of nodes.
+        spend: Counts the steps of the claim itself.
+        whole: Called with the amount of each column if the solution is integral and below the target.
+
+    Returns:
+        The tree and its bound.
+
+    Raises:
+        Refuted: The claim is false.
+        OutOfTime: Not even its options are built in time.
     """
     claim, started = options.claim, time.perf_counter()
     root = _Node({}, {}, core.bound(claim, {}, {})[1])
-    # The exact bound of the last prices takes about as long again.
+    # The exact bound of the last prices takes about the same time again.
     deadline = deadline.earlier(2 * (time.perf_counter() - started))
     try:
         root.part = _Part(options)
@@ -103,14 +113,14 @@ def prove(
         proven = min(claim.target, -(-root.bound // SCALE))
         return Proof([[{}]], proven, 0)
     open_, nodes, half = [root], 0, (deadline.remaining() or 0.0) / 2
-    weakest = SCALE * claim.target  # the lowest bound of a leaf that falls short
+    weakest = SCALE * claim.target  # the lowest bound of a leaf below the target
     while open_:
         progress(math.ceil(min(weakest, *(node.bound for node in open_)) / SCALE), nodes)
         if (remaining := deadline.remaining()) is not None and remaining < half:
             open_.append(open_.pop(min(range(len(open_)), key=lambda k: open_[k].bound)))
         node = open_.pop()
         if node.bound >= weakest:
-            continue  # as a leaf, it is not the one that decides
+            continue  # as a leaf, it does not decide
         nodes += 1
         try:
             _work_on(node, deadline, spend or meter(Deadline()), whole)
@@ -118,22 +128,22 @@ def prove(
             open_.append(node)
             break
         if not node.closed and not node.children:
-            weakest = min(weakest, node.bound)  # nothing to branch on: it stays a leaf of this bound
-        # The child with the higher bound, where plans are less likely to be better, is looked at first.
+            weakest = min(weakest, node.bound)  # without a branch, it stays a leaf of this bound
+        # The child with the higher bound comes first, where better plans are less likely.
         open_ += node.children[::-1]
     proven = min(claim.target, -(-min([weakest, *(node.bound for node in open_)]) // SCALE))
     return Proof(_listed(root, SCALE * (proven - 1) + 1), proven, nodes)
 
 
 def _work_on(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any], None]) -> None:
-    """Close a node, or give it children."""
+    """Close a node, or add children to it."""
     deadline.check()
     part = node.part
     assert part is not None
     claim = part.claim
     reached = SCALE * (claim.target - 1) + 1
     node.bound = max(node.bound, part.options.bound(node.price, node.sides))
-    node.closed = node.bound >= reached  # by the prices of its parent, or since a block has no option any more
+    node.closed = node.bound >= reached  # by its parent's prices, or because a block is empty
     if node.closed:
         return
     taken, price = _best_prices(node, part, deadline)
@@ -142,7 +152,7 @@ def _work_on(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any
         node.closed = node.bound >= reached
         if node.closed or _fix(node, part, deadline):
             return
-        # Branches of what fixing left cost less than to go through all choices.
+        # After fixing, branches cost less than enumerating all choices.
         node.closed = not (branch and isinstance(claim, Fixed)) and _ends(claim, node, deadline)
     if node.closed:
         return
@@ -158,7 +168,7 @@ def _work_on(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any
 
 
 def _fix(node: _Node, part: _Part, deadline: Deadline) -> bool:
-    """Where fixing leaves few options, end with them, or make the node one that fixes; whether it is either."""
+    """Close the node if fixing leaves few options, or turn it into a fixing; return whether it is either."""
     claim = part.claim
     slack = SCALE * (claim.target - 1) - node.bound
     if not isinstance(claim, Fixing) or slack >= SHARE * part.slack:
@@ -177,7 +187,7 @@ def _fix(node: _Node, part: _Part, deadline: Deadline) -> bool:
 
 
 class _Few:
-    """A claim with so many options at most that are left; else _Enough."""
+    """Access to a claim with a limited number of options; raises _Enough beyond it."""
 
     def __init__(self, claim: Any, most: int) -> None:
         self.target, self.capacity, self.blocks, self.least = claim.target, claim.capacity, claim.blocks, claim.least
@@ -192,7 +202,7 @@ class _Few:
 
 
 def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any]:
-    """Give a node the prices that prove most; what the relaxation takes at the end, and its prices."""
+    """Compute the strongest prices of a node; return the relaxation's last solution and its prices."""
     options, relaxation = part.options, part.relaxation
     target = options.claim.target
     counts = np.array(options.counts, dtype=np.float64)
@@ -207,13 +217,13 @@ def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any
             stalled += 1
             if price is None or proven > best + 1e-9 * abs(best):
                 best, price, stalled = proven, relaxed.price, 0
-            relaxation.add(more)  # in any case: `options` counts on it
+            relaxation.add(more)  # always: `options` counts on it
             if not more or best >= target - 1 + 1e-3:
                 break
             if stalled >= STALLED and options.branch(relaxed.taken, relaxed.price) is not None:
                 break
     except OutOfTime:
-        if price is not None:  # what they prove is not lost
+        if price is not None:  # keep their bound
             _take(node, options, options.named(price))
         raise
     _take(node, options, options.named(price))
@@ -221,7 +231,7 @@ def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any
 
 
 def _take(node: _Node, options: Options, price: dict[str, float]) -> None:
-    """The node's own prices, where they prove more than those of its parent."""
+    """Replace the node's prices if these prove more."""
     rounded = {row: n for row, p in price.items() if (n := round(p * SCALE)) > 0}
     bound = options.bound(rounded, node.sides)
     if bound > node.bound:
@@ -229,11 +239,11 @@ def _take(node: _Node, options: Options, price: dict[str, float]) -> None:
 
 
 class _Enough(Exception):
-    """The dynamic program takes more steps than are tried."""
+    """The dynamic program takes more steps than allowed."""
 
 
 def _ends(claim: Any, node: _Node, deadline: Deadline) -> bool:
-    """Whether the checker's dynamic program proves the leaf in few steps."""
+    """Check whether the checker's dynamic program proves the leaf in few steps."""
     remaining = STEPS
 
     def spend(steps: int) -> None:
@@ -252,8 +262,7 @@ def _ends(claim: Any, node: _Node, deadline: Deadline) -> bool:
 
 
 def _listed(root: _Node, reached: int) -> list[Any]:
-    """The nodes as the checker reads them: each before its first child, then its second; none below one that reaches
-    what is proved."""
+    """List the nodes in the checker's order: each before its first child, then its second."""
     tree, waiting = list[Any](), [(root, Price())]
     while waiting:
         node, inherited = waiting.pop()

@@ -1,13 +1,14 @@
-"""Claims about what happens when, proved by prices of ticks: from a linear relaxation over a grid of ticks.
+"""Claims about times, proved by prices of ticks: from a linear relaxation over a grid of ticks.
 
-Where prices change at the ticks of a grid only, an event is cheapest at the start or the end of its window or where the
-grid, moved by one of its shifts, has a tick. So these starts are enough, and the relaxation over them is exact for such
-prices, however long the horizon. Its columns say which share of an event has started by a tick, so that its rows are
-sparse. The grid is refined while there is time, and what a coarse one proves is a certificate already.
+If prices change only at the ticks of a grid, an event is cheapest at the start or the end of its window or where the
+grid, moved by one of its shifts, has a tick. So these starts are enough, and the relaxation over them is exact for
+such
+prices, even over a long horizon. Its columns are the shares of an event that have started by a tick, so that its rows
+are sparse. The grid is refined while there is time, and the bound of a coarse grid is already a certificate.
 
-A makespan is no sum: that nothing fits before a bound is proved by prices for which the cheapest starts cost more than
-all there is. They come from the relaxation that segments all rooms by as little as is needed to fit. Windows end the
-earlier the smaller the bound is, for total_jct too, so that the largest bound that can be proved is searched for.
+A makespan is not a sum. A bound on it is proved by prices for which the cheapest starts cost more than the total
+supply. They come from the relaxation that stretches all rooms by the least factor that makes the plan fit. Windows end
+earlier for a smaller bound, also for total_jct, so the largest provable bound is searched.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ from mlsched.core.fields import IntArray
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run_lp
 
-#: Intervals of the first grid, how many times more the next one has, and the nonzeros of the largest relaxation.
+#: Intervals of the first grid, the refinement factor of the next grid, and the nonzeros of the largest relaxation.
 FIRST, FINER, MOST_NONZEROS = 16, 4, 4_000_000
 #: Prices of a relaxation with stretched rooms are multiplied by this, so that their rounding does not matter.
 STRETCHED = 2**24
 
 
 class Relaxation:
-    """The linear relaxation of a claim over starts at the ticks of a grid; stretched: min what rooms must grow by.
+    """The linear relaxation of a claim over starts at the ticks of a grid; `stretched` minimises the growth of rooms.
 
-    Raises TooLarge beyond MOST_NONZEROS, OutOfTime where the deadline passes before it is made.
+    Raises TooLarge beyond MOST_NONZEROS, OutOfTime if the deadline passes while it is built.
     """
 
     def __init__(self, claim: Timed, grid: IntArray, stretched: bool, deadline: Deadline) -> None:
         self.grid, less = grid, dominated(claim)
-        #: Of each group, the ticks at which its rows begin and end: the grid, or those of its sum.
+        #: The ticks at which each group's rows begin and end: the grid, or the ticks of its sum.
         self._ticks = {group: grid for group in claim.capacity.room if group not in less}
         rooms = [np.zeros(0), *(claim.capacity.room[group] * np.diff(grid).astype(np.float64) for group in self._ticks)]
         for row, most in claim.capacity.items():
@@ -64,7 +65,7 @@ class Relaxation:
             if self._nonzeros + 2 * columns > MOST_NONZEROS:
                 raise TooLarge(f"the relaxation has more than {MOST_NONZEROS} nonzeros")
         self.cost = np.concatenate(costs)
-        earlier = np.concatenate(rising)  # what has started by a tick has by the next one
+        earlier = np.concatenate(rising)  # starts by a tick also count for the next one
         order = self._rows + np.arange(len(earlier))
         self._entries += [(order, earlier, np.ones(len(order))), (order, earlier + 1, -np.ones(len(order)))]
         self._upper = np.concatenate([self._upper, np.zeros(len(order))])
@@ -77,7 +78,7 @@ class Relaxation:
         self.stretched = stretched
 
     def _add(self, event: Any, columns: int) -> Any:
-        """Enter an event into the rows; the costs of its columns, which are numbered on from `columns`."""
+        """Add an event to the rows; return the costs of its columns, which are numbered from `columns`."""
         terms = [(self._first[g], self._ticks[g], s, w) for g, s, w in event.terms if g in self._first]
         ends = [event.low, event.high, *([event.due, event.due + 1] if event.gain else [])]
         turns = [self.grid - shift for shift in {shift for _, ticks, shift, _ in terms if ticks is self.grid}]
@@ -98,7 +99,7 @@ class Relaxation:
         return -np.diff(event.rate * at.astype(np.float64) - event.gain * (at <= event.due))
 
     def prices(self, deadline: Deadline) -> Price:
-        """The prices of the claim's rows at the end of the relaxation, or at the deadline, rounded."""
+        """Return the rounded prices of the claim's rows at the end of the relaxation, or at the deadline."""
         from scipy.sparse import csr_matrix
 
         row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))
@@ -127,7 +128,7 @@ class Relaxation:
         return self._named(dual[: self._rows] * (STRETCHED if self.stretched else 1.0))
 
     def _named(self, dual: Any) -> Price:
-        """Prices as the checker reads them: a row for each time that one lasts."""
+        """Return prices in the checker's form: a row per period of constant price."""
         made: Price = {}
         for group, first in self._first.items():
             ticks = self._ticks[group].tolist()
@@ -141,7 +142,7 @@ class Relaxation:
 
 
 def dominated(claim: Timed) -> set[str]:
-    """Groups that say no more than another one: of no event is the amount a larger part of the room."""
+    """Return groups that another group implies: every event uses at most the same share of the room."""
     held = [group for group, room in claim.capacity.room.items() if room]
     place = {group: k for k, group in enumerate(held)}
     parts = np.zeros((len(held), len(claim.events)))
@@ -159,7 +160,7 @@ def dominated(claim: Timed) -> set[str]:
 
 
 class Search:
-    """The best bound that is proved so far, and its prices."""
+    """The best proven bound so far, and its prices."""
 
     def __init__(self, claim_of: Callable[[int], Timed], value: int, sign: int | None, deadline: Deadline) -> None:
         self._claim_of, self.value, self._deadline = claim_of, value, deadline
@@ -170,12 +171,12 @@ class Search:
             self.bound = self.sign * min(claim.target, _up(core.bound(claim, {}, {})[1]))
 
     def attempt(self, bound: int, cells: int) -> bool:
-        """Try to prove a bound by prices on a grid; whether all ticks were in it, or no more can be."""
+        """Try to prove a bound by prices on a grid; return whether the grid has all ticks or cannot be refined."""
         claim = self._claim_of(bound)
         grid, whole = grid_of(claim, cells)
         price, started = Price(), time.perf_counter()
         if len(grid) > 1 and not self._take(claim, bound, {}):
-            # What the prices prove takes about as long again.
+            # The bound of the prices takes about the same time again.
             deadline = self._deadline.earlier(2 * (time.perf_counter() - started))
             try:
                 price = Relaxation(claim, grid, self.threshold, deadline).prices(deadline)
@@ -185,7 +186,7 @@ class Search:
         return whole
 
     def _take(self, claim: Timed, bound: int, price: Price) -> bool:
-        """Whether prices prove this bound; what they prove is kept where it is the best so far."""
+        """Return whether prices prove this bound; keep the best proof so far."""
         proven = core.bound(claim, price, {})[1]
         done = proven > SCALE * (claim.target - 1)
         if not done:
@@ -195,10 +196,9 @@ class Search:
         return done
 
     def narrow(self, cells: int) -> None:
-        """Search for the largest bound below the value that is proved where windows end as early as it says.
+        """Search the largest bound below the value that is provable with its own ends of windows.
 
-        The larger the bound the less its windows prove, so that most often the next one decides: ever larger steps,
-        until one fails.
+        A larger bound has weaker windows, so most often the next bound decides: the steps grow until one fails.
         """
         high, step, failed = self.value - 1, 1, False
         while self.bound < high and not self._deadline.passed():
@@ -210,7 +210,7 @@ class Search:
 
 
 def grid_of(claim: Timed, cells: int) -> tuple[IntArray, bool]:
-    """So many intervals of about the same length from the first to the last tick that matters; whether of one tick."""
+    """Return about `cells` equal intervals over the relevant ticks, and whether each is one tick."""
     first = min((event.low for event in claim.events), default=0)
     last = [event.high for event in claim.events if event.high < END // 2]
     last += [event.due + 1 for event in claim.events if event.gain and event.due < END // 2]
@@ -238,9 +238,14 @@ def trees(
     deadline: Deadline,
     said: Callable[[int, int], None] = lambda bound, cells: None,
 ) -> tuple[list[list[Any]], int]:
-    """A tree of one leaf that proves that no plan is better than a bound, and the bound: `value` where that can be.
+    """Return a tree of one leaf that proves a bound on all plans, and the bound: `value` if possible.
 
-    claim_of: of a bound. sign: see `Statement.module`. said: called with the bound so far and the size of the grid.
+    Args:
+        claim_of: Returns the claim of a bound.
+        value: Value to prove optimal.
+        sign: See `Statement.module`.
+        deadline: End of the search.
+        said: Called with the bound so far and the size of the grid.
     """
     search, cells, whole = Search(claim_of, value, sign, deadline), FIRST, False
     while not whole and search.bound != value and not deadline.passed():
@@ -249,7 +254,7 @@ def trees(
             whole = search.attempt(value, cells)
             if search.sign > 0 and (search.threshold or whole):
                 search.narrow(cells)
-        except OutOfTime:  # what is proved by then is not lost
+        except OutOfTime:  # keep the proof so far
             break
         cells *= FINER
     return [[[search.price]]], search.bound

@@ -14,11 +14,11 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.quality import Instance, Plan
 
-#: Plans a run may examine: about 2 s and 400 MB.
+#: Limit on plans per run: about 2 s and 400 MB.
 MOST_PLANS = 2**23
 
 
-#: Objective -> the table of a job's values, how they add up, and which number is the best.
+#: Objective -> the table of a job's values, how they add up, and how to select the best number.
 OBJECTIVES: dict[str, tuple[str, np.ufunc, Callable[[IntArray], np.intp]]] = {
     "total_loss_reduction": ("gain", np.add, np.argmax),
     "worst_loss": ("loss", np.maximum, np.argmin),

@@ -1,7 +1,7 @@
 """Quality exactly: dynamic programming over cores for the total, a threshold search for the worst loss.
 
-Total loss reduction. Every running job gets the instance's `least` cores; V_i[c] is the most that the first i jobs can
-gain with c cores more:
+Total loss reduction. Every running job gets the instance's `least` cores; V_i[c] is the largest gain of the first i
+jobs with c additional cores:
 
     V_i[c] = max over b of V_{i-1}[c - b] + value[i, b]                       (vectorised over c)
 
@@ -12,8 +12,8 @@ plan can only use
 - options b with B - (m_j - (value[j, b] - p b)) > L, and
 - states c of V_i with V_i[c] + sum of m_j over the later jobs + p (R - c) > L.
 
-Options of no more value than a smaller one are dropped as well. If no state remains, L was optimal; on concave tables
-B - L is often 0, and no state is ever built. `reduce=false` runs the plain recursion, for tests.
+Options that are not better than a smaller option are also dropped. If no state remains, L was optimal; on concave
+tables B - L is often 0, and the states are never built. `reduce=false` runs the plain recursion, for tests.
 
 Worst loss. need_j(t) is the smallest number of cores with weight * loss <= t. The optimum is the smallest t with
 need_j(t) <= most_j for all j and sum_j need_j(t) <= available. Both conditions are monotone in t: bisection finds it.
@@ -38,12 +38,12 @@ _NEVER = np.iinfo(np.int64).min // 2
 
 
 def least_worst(instance: Instance) -> Outcome:
-    """The smallest worst loss, with the fewest cores that reach it."""
+    """Return the smallest worst loss, with the fewest cores that reach it."""
     running, least = instance.running, instance.least
     table = instance.loss[running, least:] * instance.weight[running, None]
     last = instance.most[running] - least
     room = instance.available - least * len(running)
-    # Nobody can get below its loss at the cap, and nobody need be above its loss at `least`.
+    # The optimum is at least every job's loss at its cap, and at most the largest loss at `least`.
     if not len(running):
         return Outcome("optimal", instance.plan(running), 0, work={"steps": 0})
     at_cap = np.take_along_axis(table, last[:, None], axis=1)
@@ -69,7 +69,7 @@ class _Stage:
 
 
 def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Outcome:
-    """The largest total loss reduction."""
+    """Return the largest total loss reduction."""
     deadline = Deadline(limits.seconds)
     problem = choices(instance)
     base = problem.base
@@ -119,7 +119,7 @@ def answer(
 
 
 def _options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntArray:
-    """The options of job i that a plan better than the known one may use; `slack` is B - L."""
+    """Return the options of job i that a plan better than the known one may use; `slack` is B - L."""
     value = problem.value[i, : int(problem.last[i]) + 1]
     cheaper = np.concatenate([[True], value[1:] > value[:-1]])
     reachable = slack - (net - (value - price * np.arange(len(value)))) > 0
@@ -127,7 +127,7 @@ def _options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntA
 
 
 def _step(stage: _Stage, choice: IntArray, values: IntArray, room: int) -> _Stage:
-    """V_i from V_{i-1}: the best of the job's options for every number of cores up to `room`."""
+    """Compute V_i from V_{i-1}: the best of the job's options for every number of cores up to `room`."""
     if not choice.size:
         return _Stage(0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))
     first = stage.first + int(choice[0])
@@ -149,7 +149,7 @@ def _step(stage: _Stage, choice: IntArray, values: IntArray, room: int) -> _Stag
 
 
 def _trim(stage: _Stage, later: int, price: int, known: int) -> _Stage:
-    """Without the states at either end from which no plan better than `known` can be reached."""
+    """Drop the states at either end from which no plan better than `known` can be reached."""
     cores = stage.first + np.arange(len(stage.value), dtype=np.int64)
     alive = np.flatnonzero(stage.value + (later - price * cores) > known)
     if not alive.size:
@@ -159,7 +159,7 @@ def _trim(stage: _Stage, later: int, price: int, known: int) -> _Stage:
 
 
 def _trace(stages: list[_Stage], options: list[IntArray]) -> IntArray:
-    """The allocation behind the best state of the last stage (the fewest cores among equals)."""
+    """Return the allocation of the best state of the last stage (the fewest cores among equals)."""
     cores = np.zeros(len(stages), dtype=np.int64)
     if not stages:
         return cores

@@ -1,18 +1,18 @@
-"""Quality over many epochs, exactly: dynamic programming over epochs, with a bound that cuts states.
+"""Quality over many epochs, exactly: dynamic programming over epochs, with a bound that prunes states.
 
-State: the epoch, and of each job the core-epochs it has had. Three things keep it small.
+State: the epoch, and the core-epochs of each job so far. Three rules keep it small.
 
-1. *Cores are given out as far as they are of use.* A state in which every job has had at least as much is never worse:
-   from there, do what is done from the other, and give the cores of a job that is done already to nobody, or to a
-   waiting job that moves up in its place (it held at least `least`, which is all that one needs). No loss is higher and
-   no goal is reached later. So allocations to which a core could be added need not be tried. A job needs no more cores
-   than end it within the epoch, except that it may reach its goal sooner with more.
-2. *Every job alone* is a bound: from its state, as if it had as many cores as it can use from now on. The sum (of the
-   worst losses: the largest) of what that comes to is never more than what the future costs.
-3. *An incumbent*: the run that in each epoch goes to the state of least cost and bound. States whose cost and bound
-   reach it are dropped.
+1. *All useful cores are allocated.* A state in which every job has had at least the same core-epochs is never worse:
+   copy the decisions of the other state, and leave the cores of a finished job idle, or give them to a
+   waiting job that takes its position (`least` cores are enough for it). Losses are at most the same, and goals are
+   reached at the latest at the same time. So allocations with room for a useful core need not be tried. Cores beyond
+   those that finish a job within the epoch are useful only if it reaches its goal sooner.
+2. *A single job* gives a bound: its cost with all useful cores from its state on. The sum of these costs (for the
+   worst losses: the largest) is never more than the future cost.
+3. *An incumbent*: the run that in each epoch selects the state of least cost plus bound. States whose cost plus bound
+   reaches it are dropped.
 
-Layer by layer, so the smallest cost and bound of a layer is a bound when a limit ends the search.
+The search proceeds by layers, so the smallest cost plus bound of a layer is a bound when a limit ends the search.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mlsched.core.registry import exact_algorithm
 from mlsched.instances.quality import Epochs, Horizon
 
 State = tuple[int, ...]
-#: Of each objective, how the costs of jobs in an epoch add up.
+#: Objective -> the sum or maximum of the jobs' costs in an epoch.
 COMBINED: dict[str, Callable[[list[int]], int]] = {
     "total_loss": sum,
     "total_worst_loss": max,
@@ -45,7 +45,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
     value, rows = program.dive(start)
     if program.ended(start):
         return Outcome("optimal", _plan(instance, []), 0, work={"states": 0})
-    #: Layer by layer, of each state: its cost, and the state and the allocation that it was reached from.
+    #: Layers: for each state its cost, and the state and the allocation from which it was reached.
     layers: list[dict[State, tuple[int, State, State]]] = [{start: (0, start, start)}]
     lowest, last = program.bound(0, start), None
     reason: StoppedBy = "proof"
@@ -78,7 +78,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
 
 
 def _path(layers: list[dict[State, tuple[int, State, State]]], epoch: int, state: State, given: State) -> list[State]:
-    """The allocations that lead to a state at an epoch, and the one given there."""
+    """Return the allocations that lead to a state at an epoch, and the allocation there."""
     rows = [given]
     while epoch:
         _, state, given = layers[epoch][state]
@@ -93,7 +93,7 @@ def _plan(horizon: Horizon, rows: list[State]) -> Epochs:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A horizon and an objective as tables of what each job costs, by the core-epochs it has had."""
+    """A horizon and an objective as tables of each job's costs, by its core-epochs so far."""
 
     horizon: Horizon
     objective: str
@@ -104,8 +104,8 @@ class Program:
         total = [int(h.work[j]) * int(h.iterations[j]) for j in jobs]
         sets = {
             "jobs": jobs,
-            "needed": [-(-t // epoch) for t in total],  # core-epochs until a job is done
-            "first": [-(-int(s) // h.epoch) for s in h.submit],  # epoch in which a job is there first
+            "needed": [-(-t // epoch) for t in total],  # core-epochs until a job is finished
+            "first": [-(-int(s) // h.epoch) for s in h.submit],  # first epoch of a job
             "most": [min(int(m), h.cores) for m in h.most],
             "losses": [self._losses(j, total[j]) for j in jobs],
         }
@@ -121,7 +121,7 @@ class Program:
     alone: list[list[int]] = dataclasses.field(init=False)
 
     def _losses(self, job: int, total: int) -> list[int]:
-        """Weighted loss of a job by the core-epochs it has had, ppm."""
+        """Return the weighted loss of a job by its core-epochs so far, in ppm."""
         h = self.horizon
         done = np.minimum(np.arange(self.needed_of(total) + 1) * 1000 * h.epoch, total)
         whole, rest = np.divmod(done, int(h.work[job]))
@@ -130,15 +130,15 @@ class Program:
         return found
 
     def needed_of(self, total: int) -> int:
-        """Core-epochs that so many core-milliseconds take."""
+        """Return the core-epochs that `total` core-milliseconds take."""
         return -(-total // (1000 * self.horizon.epoch))
 
     def ended(self, state: State) -> bool:
-        """Whether all jobs are done."""
+        """Return whether all jobs are finished."""
         return all(u >= n for u, n in zip(state, self.needed, strict=True))
 
     def allocations(self, epoch: int, state: State) -> Iterator[State]:
-        """The allocations that need be tried (1 of the module's docstring)."""
+        """Yield the allocations that must be tried (1 of the module's docstring)."""
         h = self.horizon
         there = [j for j in self.jobs if self.first[j] <= epoch and state[j] < self.needed[j]]
         running = there[: h.cores // h.least]
@@ -160,13 +160,13 @@ class Program:
         yield from fill(0, min(h.cores, sum(caps.values())))
 
     def _cap(self, job: int, had: int) -> int:
-        """How many cores may be of use to a job in an epoch."""
+        """Return the number of cores that may be useful to a job in an epoch."""
         if self.objective == "total_time_to_goal":
             return self.most[job]
         return min(self.most[job], max(self.horizon.least, self.needed[job] - had))
 
     def step(self, epoch: int, state: State, given: State) -> tuple[State, int]:
-        """The next state, and what the epoch costs."""
+        """Return the next state, and the cost of the epoch."""
         after = tuple(min(u + a, n) for u, a, n in zip(state, given, self.needed, strict=True))
         costs = [self._cost(epoch, j, state[j], given[j]) for j in self.jobs if self.first[j] <= epoch]
         return after, COMBINED[self.objective](costs) if costs else 0
@@ -179,7 +179,7 @@ class Program:
         return self._goal(epoch, job, had, given)
 
     def _goal(self, epoch: int, job: int, had: int, given: int) -> int:
-        """Weighted ms from submission to the job's goal, if it reaches it in this epoch; else 0."""
+        """Return the weighted ms from submission to the job's goal, if it reaches it in this epoch; else 0."""
         h, length = self.horizon, 1000 * self.horizon.epoch
         missing = int(h.goal[job]) * int(h.work[job]) - had * length
         if not 0 < missing <= given * length:
@@ -187,12 +187,12 @@ class Program:
         return int(h.weight[job]) * (epoch * length + -(-missing // given) - 1000 * int(h.submit[job]))
 
     def bound(self, epoch: int, state: State) -> int:
-        """2 of the module's docstring: no run from this state at this epoch costs less."""
+        """Return a lower bound on the cost of all runs from this state at this epoch (2 of the module's docstring)."""
         costs = [self._alone_from(j, epoch, state[j]) for j in self.jobs]
         return COMBINED[self.objective](costs) if costs else 0
 
     def _alone_from(self, job: int, epoch: int, had: int) -> int:
-        """What the job costs alone, from this epoch on."""
+        """Return the cost of the job by itself, from this epoch on."""
         cost = self.alone[job][had]
         if self.objective == "total_time_to_goal" and cost:
             wait = 1000 * (max(epoch, self.first[job]) * self.horizon.epoch - int(self.horizon.submit[job]))
@@ -200,7 +200,7 @@ class Program:
         return cost
 
     def _alone(self, job: int, had: int) -> int:
-        """What the job costs from here with all the cores that it can use; times count from now."""
+        """Return the cost of the job from here with all useful cores; times count from now."""
         cost, h = 0, self.horizon
         if self.objective == "total_time_to_goal":
             missing = int(h.goal[job]) * int(h.work[job]) - had * 1000 * h.epoch
@@ -211,7 +211,7 @@ class Program:
         return cost
 
     def dive(self, state: State) -> tuple[int, list[State]]:
-        """3 of the module's docstring: the value and the allocations of a first run."""
+        """Return the value and the allocations of a first run (3 of the module's docstring)."""
         value, epoch, rows = 0, 0, list[State]()
         while not self.ended(state):
             options = [(given, *self.step(epoch, state, given)) for given in self.allocations(epoch, state)]

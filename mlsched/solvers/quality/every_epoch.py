@@ -1,4 +1,4 @@
-"""Quality over many epochs by enumeration: every allocation in every epoch, each run carried out by the judge."""
+"""Quality over many epochs by enumeration: every allocation in every epoch, each run simulated by the judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlsched.core.registry import exact_algorithm
 from mlsched.instances.quality import Epochs, Horizon
 from mlsched.instances.quality.horizon_judge import OBJECTIVES, Run
 
-#: Epochs that may be decided: some 10 s of CPU time.
+#: Limit on epochs with a decision: about 10 s of CPU time.
 MOST_EPOCHS = 50_000
 NAMES = tuple(objective.name for objective in OBJECTIVES)
 
@@ -41,13 +41,13 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
             further = copy.deepcopy(run, {id(instance): instance})
             further.give(given)
             stack.append((further, [*rows, given]))
-    assert best is not None  # whoever runs has a core, so every run ends
+    assert best is not None  # every running job has a core, so every run ends
     cores = np.array(best[1], dtype=np.int64).reshape(len(best[1]), len(instance.submit))
     return Outcome("optimal", Epochs(cores=cores), best[0], work={"epochs": decided})
 
 
 def _allocations(run: Run) -> Iterator[list[int]]:
-    """Every allocation without a fault."""
+    """Yield every feasible allocation."""
     running = set(run.running())
     choices = [range(run.horizon.cores + 1) if j in running else (0,) for j in range(len(run.done))]
     yield from (list(given) for given in itertools.product(*choices) if not run.faults(list(given)))

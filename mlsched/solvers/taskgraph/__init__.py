@@ -1,1 +1,1 @@
-"""Task graphs to optimality: the order of steps, and what each of them does in the folders below."""
+"""Exact task-graph scheduling: the sequence of steps; the folders below contain the steps."""

@@ -1,4 +1,4 @@
-"""Labels of GPUs inside nodes, for brute force: all that differ by more than their names, and whether they suffice."""
+"""Labels of GPUs inside nodes, for brute force: all distinct labellings up to renaming, and their feasibility."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mlsched.instances.taskgraph import Instance, gpus
 
 
 class Labels:
-    """What runs (task, iteration) need of GPUs that are apart; fixed: run -> (node, start) of those that have started.
+    """The needs of runs (task, iteration) for individual GPUs; fixed: run -> (node, start) of the started runs.
 
-    need: by run, 0 where it has ended by now; parts: the runs that need a part of a GPU, fixed ones first. Where a
-    node's GPUs are one pool, no run needs any of them.
+    need: per run, 0 if it has ended by now. parts: the runs that need a part of a GPU, fixed runs first. If a
+    node's GPUs are one pool, all needs are 0.
     """
 
     def __init__(self, instance: Instance, runs: Sequence[tuple[int, int]], fixed: dict[int, tuple[int, int]]) -> None:
@@ -32,11 +32,11 @@ class Labels:
         self.parts = sorted(parts, key=lambda r: r not in fixed)
 
     def labels(self, nodes: Sequence[int]) -> Iterator[list[int]]:
-        """A label of each run on its node, -1 for those that need none, in all ways that differ by more than names."""
+        """Yield a label for each run on its node, -1 without a need, in all ways that differ by more than names."""
         return self._further(nodes, list(self._given), 0)
 
     def _further(self, nodes: Sequence[int], given: list[int], at: int) -> Iterator[list[int]]:
-        """The ways to label the parts from number `at` on; a label is one that the node has already, or the next."""
+        """Yield the labellings of the parts from number `at` on; each label exists on the node, or is the next."""
         if at == len(self.parts):
             yield list(given)
             return
@@ -50,7 +50,7 @@ class Labels:
             yield from self._further(nodes, given, at + 1)
 
     def suffice(self, node: int, runs: Sequence[int], labels: Sequence[int]) -> bool:
-        """Whether the GPUs of a node can hold these runs at once."""
+        """Return whether the GPUs of a node suffice for these runs at once."""
         whole, parts = 0, dict.fromkeys((labels[r] for r in runs if 0 < self.need[r] < self.unit), 0)
         for r in runs:
             if 0 < self.need[r] < self.unit:

@@ -1,23 +1,24 @@
 """Task graphs by enumeration: every number of iterations, every placement, every active schedule.
 
-Why active schedules suffice. Fix the iterations and the node of every run. Traffic and the accuracy at the end are then
-constants, and no other objective gets better when some run ends later (accuracy tables do not fall). Take any feasible
-schedule S and list its runs by start; where starts are equal, a run comes after those that it must wait for. Place the
-runs in this order, each at its earliest feasible start that is not before the start of the one placed last. Claim: none
-starts later than in S. By induction, let those before v be placed no later than in S. What v waits for ends no later.
-A run placed before v that is under way at some t >= S(v) is so in S too, since there it starts no later than S(v) <= t
-and ends no earlier. So v fits at S(v), and its place is no later. Runs that have started already are placed first: no
-other run may start before now, and they wait for nothing.
+Why active schedules suffice. Fix the iterations and the node of every run. Traffic and the accuracy at the end are
+then constants, and no other objective improves when some run ends later (accuracy tables do not fall). Take any
+feasible schedule S and list its runs by start; at equal starts, a run comes after its predecessors. Place the runs in
+this order, each at its earliest feasible start that is not before the start of the run placed last. Claim: all start
+no later than in S. By induction, let the runs before v be placed no later than in S. The predecessors of v end no
+later. A run placed before v that is active at some t >= S(v) is also active in S, since there it starts no later than
+S(v) <= t and ends no earlier. So v fits at S(v), and starts at the latest at S(v). Started runs are placed first:
+other runs may not start before now, and started runs do not wait for predecessors.
 
-Where the GPUs of a node are apart (`gpu_unit`), the label of every part of a GPU is fixed as the node is, and the same
-holds: what fits on a node, with its labels, still fits when some of it is gone. Labels are new in the order of the
-runs, since the judge only asks which of them are equal.
+If the GPUs of a node are individual (`gpu_unit`), the label of every part of a GPU is fixed like the node. The
+argument
+is the same: a set of runs that fits on a node, with its labels, still fits after removing some. Labels are numbered in
+the order of the runs, since the judge only compares them for equality.
 
-Three kinds of repetition are left out, none of them losing the best values:
- - when u can start at a and end by b, with a < t and b <= t, nothing is placed next at t: whatever does without u
-   first, starting u at a instead disturbs nothing and delays nobody;
- - of two runs that start at once on lists that differ only in their order, one order is enough;
- - what is reached with equal values is kept once.
+Three types of repetition are omitted, all without losing the best values:
+ - when u can start at a and end by b, with a < t and b <= t, no run is placed next at t: in a schedule without u
+   first, starting u at a instead leaves all other runs unchanged; - two runs that start at once on lists that differ
+   only in
+   their order are tried in one order; - results with equal values are kept once.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from mlsched.core.registry import exact_algorithm
 from mlsched.instances.taskgraph import Instance, Timetable
 from mlsched.solvers.taskgraph._labels import Labels
 
-#: Steps a run may take: placements examined and runs placed. About 5 s.
+#: Limit on steps per run: placements examined and runs placed. About 5 s.
 MOST_STEPS = 400_000
 
 #: The objectives that `_Work.values` computes.
@@ -56,12 +57,12 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetabl
 
 
 def front(instance: Instance, objectives: Sequence[str]) -> list[Values]:
-    """All non-dominated values of these objectives, in their natural senses, sorted as the values of a `Front` are."""
+    """Return all non-dominated values of these objectives, in their natural senses, sorted as in a `Front`."""
     columns = [OBJECTIVES.index(name) for name in objectives]
     signs = [1 if instance.objective(name).sense == "min" else -1 for name in objectives]
     points = sorted({tuple(s * v[c] for s, c in zip(signs, columns, strict=True)) for v in examined(instance)[0]})
     kept: list[Values] = []
-    for values in points:  # only what comes before a point in this order can dominate it
+    for values in points:  # only an earlier point in this order can dominate it
         if not any(all(a <= b for a, b in zip(other, values, strict=True)) for other in kept):
             kept.append(values)
     return [tuple(s * v for s, v in zip(signs, values, strict=True)) for values in kept]
@@ -71,9 +72,9 @@ Examined = tuple[dict[Values, Timetable], int]
 
 
 def examined(instance: Instance, deadline: Deadline | None = None) -> Examined:
-    """Values -> a plan that has them, for all that an optimum or a front may need; and the steps taken.
+    """Return values -> a plan with them, for all candidates of an optimum or a front; and the number of steps.
 
-    Remembered, because the six objectives of one instance are asked one after another. Raises OutOfTime.
+    The result is cached, because the six objectives of one instance are solved one after another. Raises OutOfTime.
     """
     known = _remembered(instance)
     if not known:
@@ -83,7 +84,7 @@ def examined(instance: Instance, deadline: Deadline | None = None) -> Examined:
 
 @functools.lru_cache(maxsize=8)
 def _remembered(instance: Instance) -> list[Examined]:
-    """Empty until the instance has been examined to the end."""
+    """Return the cache: empty until the instance has been examined completely."""
     return []
 
 
@@ -113,7 +114,7 @@ def _examine(instance: Instance, deadline: Deadline) -> Examined:
 
 
 class _Steps:
-    """Counts steps and refuses to take too many, or one after the deadline."""
+    """A step counter that raises beyond the limit or the deadline."""
 
     def __init__(self, deadline: Deadline) -> None:
         self.taken, self.deadline = 0, deadline
@@ -125,13 +126,13 @@ class _Steps:
             self.least(0)
 
     def least(self, more: int) -> None:
-        """Refuse when at least so many steps will follow."""
+        """Refuse if at least `more` steps will follow."""
         if self.taken + more > MOST_STEPS:
             raise TooLarge(f"brute-force: the instance needs more than {MOST_STEPS} steps: use cp-sat")
 
 
 def _least(instance: Instance) -> list[int]:
-    """The least iterations of each job; one that has begun an iteration finishes it."""
+    """Return the least iterations of each job; a started iteration is finished."""
     minimum: list[int] = instance.min_iterations.tolist()
     for task in instance.fixed_task.tolist():
         job = int(instance.task_job[task])
@@ -140,7 +141,7 @@ def _least(instance: Instance) -> list[int]:
 
 
 def _started_too_much(instance: Instance) -> bool:
-    """Whether the runs that have started exceed a node's capacity; no plan can mend that."""
+    """Return whether the started runs exceed a node's capacity, which makes every plan infeasible."""
     runs = [
         (node, start, start + int(instance.duration[task]), instance.demand[task])
         for task, node, start in zip(
@@ -169,14 +170,14 @@ class _Work:
         begun = zip(
             instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist(), strict=True
         )
-        #: run -> (node, start) of the runs that have started.
+        #: run -> (node, start) of the started runs.
         self.fixed = {self.number[k, first[job_of[k]]]: (node, start) for k, node, start in begun}
         self._read_edges(instance, job_of, first)
         self._read_jobs(instance, job_of, first)
         self.gpus = Labels(instance, self.runs, self.fixed)
 
     def _read_edges(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
-        """What each run waits for: runs as (run, delay), finished runs as (node, end, delay); and what moves data."""
+        """Read the predecessors of each run, as (run, delay) or, if finished, (node, end, delay); also data flows."""
         self.waits: list[list[tuple[int, int]]] = [[] for _ in self.runs]
         self.waited: list[list[tuple[int, int, int]]] = [[] for _ in self.runs]
         #: (from run or -1, its node if finished, to run, volume)
@@ -201,7 +202,7 @@ class _Work:
                     self.flows.append((-1, int(instance.home[u]), to, volume))
 
     def _read_jobs(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
-        """The runs of each job, a list an iteration, and what decides its value."""
+        """Read the runs of each job, one list per iteration, and the data of its objectives."""
         self.runs_of = [
             [[self.number[k, i] for k, j in enumerate(job_of) if j == job] for i in range(first[job], last)]
             for job, last in enumerate(self.iterations)
@@ -209,16 +210,16 @@ class _Work:
         self.arrival, self.deadline = instance.arrival.tolist(), instance.deadline.tolist()
         self.required, self.accuracy = instance.required.tolist(), instance.accuracy.tolist()
         self.finished, self.on_time = first, instance.on_time.tolist()
-        #: When a job without further runs completed.
+        #: Completion time of a job without further runs.
         self.completed = [
             int(instance.last_end[instance.task_job == job].max()) if first[job] else arrival
             for job, arrival in enumerate(self.arrival)
         ]
 
     def placements(self, budget: _Steps) -> Iterator[list[int]]:
-        """A node for every run, in every way that eligibility, stickiness and the size of nodes allow."""
+        """Yield a node for every run, in every way that eligibility, stickiness and the size of nodes allow."""
         free = self.instance.movement != "none"
-        # Sticky tasks decide once, by their first run.
+        # The first run of a sticky task decides for all its runs.
         groups = [[r] for r in range(len(self.runs))] if free else _by_task(self.runs)
         choices = [self._allowed(group, free) for group in groups]
         budget.least(math.prod(len(c) for c in choices))
@@ -247,7 +248,7 @@ class _Work:
         )
 
     def schedules(self, nodes: list[int], labels: list[int], budget: _Steps) -> Iterator[list[int]]:
-        """The starts of all runs, in every schedule of the module's docstring."""
+        """Yield the starts of all runs, for every schedule of the module's docstring."""
         for node in range(len(self.capacity)):
             if not self.gpus.suffice(node, [r for r, (place, _) in self.fixed.items() if place == node], labels):
                 return iter(())
@@ -255,7 +256,7 @@ class _Work:
         return _Schedules(self, nodes, labels, budget).place(waiting, {}, 0, -1)
 
     def values(self, starts: list[int], traffic: int) -> Values:
-        """All objectives of a schedule."""
+        """Compute all objectives of a schedule."""
         completions, met, reached, accuracies = [], 0, 0, 0
         for job, iterations in enumerate(self.iterations):
             ends = self._ends(job, starts)
@@ -275,7 +276,7 @@ class _Work:
         return sum(completions) - sum(self.arrival), met, traffic, reached, accuracies, makespan
 
     def _ends(self, job: int, starts: list[int]) -> list[int]:
-        """When each iteration of the plan ends: with the last of its runs and of those before."""
+        """Return the end of each iteration of the plan: the latest end of its runs and of earlier iterations."""
         ends, latest = [], 0
         for runs in self.runs_of[job]:
             for r in runs:
@@ -295,7 +296,7 @@ class _Schedules:
     def __init__(self, work: _Work, nodes: list[int], labels: list[int], budget: _Steps) -> None:
         self.work, self.nodes, self.labels, self.budget = work, nodes, labels, budget
         self.starts, self.ends = [-1] * len(nodes), [-1] * len(nodes)
-        #: For each run those that it waits for, and how long after their ends it may start.
+        #: Predecessors of each run, and the delay after their ends.
         self.waits = [[(u, delay * (nodes[u] != nodes[r])) for u, delay in waits] for r, waits in enumerate(work.waits)]
         #: The same runs as bits.
         self.needs = [sum({1 << u for u, _ in waits}) for waits in work.waits]
@@ -310,16 +311,20 @@ class _Schedules:
                 self.ready[r] = max(self.ready[r], end + delay * (home != nodes[r]))
 
     def place(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> Iterator[list[int]]:
-        """Place one more of the `waiting` runs in every way; `last` was placed just now, at `clock`.
+        """Place one more of the `waiting` runs in every way, and yield the schedules.
 
-        before: the earliest starts, when `last` was chosen, of the runs that could be placed then.
+        Args:
+            waiting: The unplaced runs.
+            before: Earliest starts of the placeable runs when `last` was selected.
+            clock: Start of `last`.
+            last: The run placed most recently.
         """
         self.budget.take()
         if not waiting:
             yield self.starts
             return
         duration, able = self.work.duration, self._able(waiting, before, clock, last)
-        # From then on another one could have started earlier, and ended.
+        # From then on another run could have started earlier, and ended.
         ended = min([start + (duration[r] or 1) for r, start in able.items()], default=0)
         for r, start in able.items():
             if start >= ended:
@@ -333,18 +338,18 @@ class _Schedules:
             self.starts[r] = -1
 
     def _able(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> dict[int, int]:
-        """Earliest starts of the waiting runs that wait for no other."""
+        """Return earliest starts of the waiting runs without unplaced predecessors."""
         able, missing = {}, sum([1 << r for r in waiting])
         for r in waiting:
             if r in before and self.nodes[r] != self.nodes[last]:
-                # Nothing was added to its node, and what is there only ends.
+                # Its node is unchanged, and the runs there only end.
                 able[r] = max(before[r], clock)
             elif not self.needs[r] & missing:
                 able[r] = self._earliest(r, clock)
         return able
 
     def _earliest(self, run: int, clock: int) -> int:
-        """When the run can start, not before `clock`, at which or before which everything placed starts."""
+        """Return the earliest start of the run that is not before `clock`; all placed runs start at or before it."""
         work, ends, node = self.work, self.ends, self.nodes[run]
         time = max(clock, self.ready[run], *[ends[u] + delay for u, delay in self.waits[run]])
         if not work.duration[run]:
@@ -354,7 +359,7 @@ class _Schedules:
             return time
         use = [sum(column) for column in zip(work.demand[run], *[work.demand[u] for _, u in busy], strict=True)]
         busy.sort()
-        for place, (end, u) in enumerate(busy):  # this one and those that follow are still under way
+        for place, (end, u) in enumerate(busy):  # this and the following runs are still active
             if _within(use, work.capacity[node]) and self._has_gpu(run, [v for _, v in busy[place:]]):
                 break
             time = end
@@ -362,13 +367,13 @@ class _Schedules:
         return time
 
     def _has_gpu(self, run: int, others: list[int]) -> bool:
-        """Whether the run's node has GPUs for it beside the others."""
+        """Return whether the run's node has GPUs for it beside the others."""
         gpus = self.work.gpus
         return not gpus.need[run] or gpus.suffice(self.nodes[run], [run, *others], self.labels)
 
 
 def _by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """The runs' numbers, task by task, in the order of their iterations."""
+    """Group the runs' numbers by task, in the order of their iterations."""
     rows_of: dict[int, list[int]] = {}
     for r, (task, _) in enumerate(runs):
         rows_of.setdefault(task, []).append(r)

@@ -1,11 +1,12 @@
-"""total_jct where the interval model does not prove it at once: bounds, plans, and values refuted.
+"""total_jct if the interval model does not prove it at once: bounds, plans, and refuted values.
 
-1. Lower bounds without a solver, of all jobs and of each job alone on the cluster (`bounds.alone`).
-2. An incumbent by serial schedule generation (`plans.schedule`), and better ones by compiled code
+1. Lower bounds without a solver, over all jobs and for each single job (`bounds.alone`).
+2. An incumbent by serial schedule generation (`plans.schedule`), and better plans by compiled code
    (`plans.annealed_lists`).
 3. The linear relaxation (`bounds.relaxation`): a bound, narrower windows and more implied capacities.
-4. Values from the lower bound on are refuted by cutting planes (`proofs.values`), and better plans are looked for
-   (`plans.improvement`): concurrently on two threads; on one thread in turns that grow.
+4. Cutting planes refute values from the lower bound on (`proofs.values`), while `plans.improvement` searches for
+better
+   plans: concurrently on two threads, or on one thread in growing turns.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from mlsched.solvers.taskgraph.plans.schedule import generate
 from mlsched.solvers.taskgraph.proofs.values import Values
 from mlsched.solvers.taskgraph.state import State
 
-#: The share of the seconds that the linear relaxation may take.
+#: Share of the seconds that the linear relaxation may take.
 RELAXATION_SHARE = 0.3
-#: With one thread: deterministic time of the first search for a value, how it grows with each that proves nothing, and
-#: the work for better plans as a share of the work for proofs.
+#: With one thread: deterministic time of the first search for a value, its growth after each search without a proof,
+#: and the work for better plans as a share of the work for proofs.
 TURN, GROWTH, IMPROVEMENT_SHARE = 4.0, 2.0, 0.25
 
 
 def simple_bound(layout: Layout, shared: list[Pool] | None = None) -> int:
-    """No plan has less total_jct: by critical paths, and by what runs need of pools."""
+    """Return a lower bound on total_jct, by critical paths and by the runs' use of pools."""
     if layout.reason is not None:
         return 0
     shared = pools(layout) + packed(layout) if shared is None else shared
@@ -40,10 +41,9 @@ def simple_bound(layout: Layout, shared: list[Pool] | None = None) -> int:
 
 
 def prove(state: State) -> None:
-    """Raise the lower bound of a state and improve its incumbent until they meet, or it is over.
+    """Raise the lower bound of a state and improve its incumbent until they meet or a limit is reached.
 
-    Ends earlier where there is no plan to begin with, the models of values are too large, or CP-SAT aborts every
-    search.
+    Ends earlier without an initial plan, if the models of values are too large, or if CP-SAT aborts every search.
     """
     state.layout, spent = sharpened(state.layout, state.seconds)
     state.spend(spent)
@@ -65,7 +65,7 @@ def prove(state: State) -> None:
 
 
 def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
-    """The linear relaxation of plans as good as the incumbent."""
+    """Return the linear relaxation of plans with at most the incumbent's value."""
     seconds = state.remaining(RELAXATION_SHARE).seconds
     linear, work = relax(state.layout, shared, state.incumbent, seconds, state.limits.threads)
     state.spend(work)
@@ -75,7 +75,7 @@ def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
 
 
 def _in_turns(state: State, values: Values, improvement: Improvement) -> None:
-    """One value, and then better plans for a share of the work that it took."""
+    """Try one value, then search better plans for a share of its work."""
     turn, spent = TURN, 0.0
     while not (state.done or values.broken):
         before = state.work[WORK]
@@ -89,7 +89,7 @@ def _in_turns(state: State, values: Values, improvement: Improvement) -> None:
 
 
 def _concurrently(state: State, values: Values, improvement: Improvement) -> None:
-    """Values on this thread and better plans on another one, each of which ends the other's search when all is done."""
+    """Run proofs on this thread and improvements on another one; the first to finish ends the other search."""
     failures: list[BaseException] = []
     ended = threading.Event()
 
@@ -101,7 +101,7 @@ def _concurrently(state: State, values: Values, improvement: Improvement) -> Non
         except BaseException as failure:
             failures.append(failure)
         finally:
-            # Done, or failed: either way the value that is being searched for is not needed any more.
+            # After success or failure, the running search for a value is obsolete.
             values.stop()
 
     other = threading.Thread(target=improve)

@@ -1,4 +1,4 @@
-"""The task level by CP-SAT: the reference that all other answers are measured against."""
+"""Exact task-graph scheduling by CP-SAT: the reference for all other answers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_ac
 
 
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
-    """The model of several objectives, for fronts."""
+    """Build the model of several objectives, for fronts."""
     return front_model(Layout.of(instance), objectives)
 
 
 def cold(instance: Instance, objective: str) -> bool:
-    """Whether it proves as quickly without a start: makespans of job shops (research/notes/taskgraph-exact.md)."""
+    """Return whether a start does not help: makespans of job shops (research/notes/taskgraph-exact.md)."""
     return objective == "makespan" and is_job_shop(Layout.of(instance))
 
 

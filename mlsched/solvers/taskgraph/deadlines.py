@@ -1,8 +1,8 @@
-"""Objectives that know no time after the deadlines, by cutting planes on what can be due.
+"""Objectives that depend only on the deadlines, by cutting planes on the model of work due by then.
 
-Where the interval model does not prove them at once, many gangs want to end before the same deadlines, and whether they
-fit is what cutting planes on `_due.DueModel` show soon. That is seldom: without it 2 of some 200 solves stay open that
-take it half a second (`six-replicas` 2, total_accuracy, and 1012, deadlines_met).
+If the interval model does not prove them at once, many gangs compete to end before the same deadlines. Cutting planes
+on `_due.DueModel` soon show whether they fit. That is rare: without it 2 of about 200 solves stay open that
+take half a second with it (`six-replicas` 2, total_accuracy, and 1012, deadlines_met).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, run_for
 from mlsched.solvers.taskgraph.state import BUILDING, State
 
-#: The share of the limits that cutting planes have, and their deterministic time where there are none.
+#: Share of the limits for cutting planes, and their deterministic time without limits.
 SHARE, UNLIMITED_WORK = 0.6, 20.0
 
 
 def prove(state: State) -> None:
-    """Search what can be due for a part of the limits."""
+    """Search the due model for a part of the limits."""
     layout, spent = sharpened(state.layout, state.seconds)
     made = DueModel(layout, (state.objective,), pools(layout) + packed(layout))
     made.cp.minimize(state.sign * made.terms[state.objective])

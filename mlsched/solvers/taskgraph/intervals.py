@@ -1,4 +1,4 @@
-"""One interval model by CP-SAT: what proves most instances, and all that can be done where nothing else is possible."""
+"""One interval model by CP-SAT: it proves most instances, and remains as the only method for some of the others."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from mlsched.solvers.taskgraph.state import BUILDING, State
 
 
 def solve_intervals(state: State, limits: Limits) -> None:
-    """Search the interval model of the state's objective within limits; what it finds and proves counts.
+    """Search the interval model of the state's objective within limits; its plans and bounds update the state.
 
-    Sums of completion times are where core-guided search shines: the bound rises step by step from below, by conflicts
-    that name few jobs, where branching has to close the whole range of one job after the other. On one thread CP-SAT
-    does that without linear relaxations, as in its strategy "core"; with several it has other strategies as well.
+    Core-guided search is strong on sums of completion times: the bound rises step by step from below, by conflicts
+    that name few jobs, while branching must close the complete range of one job after the other. On one thread CP-SAT
+    does that without linear relaxations, as in its strategy "core"; with several it also has other strategies.
 
-    CP-SAT is not told the incumbent of a job shop: it proves the makespan of twenty drawn shops in three quarters of
-    the time without (research/notes/taskgraph-exact.md).
+    CP-SAT does not receive the incumbent of a job shop: without it, it proves the makespan of twenty drawn shops in
+    three
+    quarters of the time (research/notes/taskgraph-exact.md).
     """
     if state.done:
         return
@@ -49,7 +50,7 @@ def solve_intervals(state: State, limits: Limits) -> None:
 
 
 def parameters(limits: Limits, objective: str) -> Any:
-    """CP-SAT's parameters for an interval model."""
+    """Return CP-SAT's parameters for an interval model."""
     chosen = within(limits).parameters
     if objective == "total_jct":
         if limits.threads == 1:

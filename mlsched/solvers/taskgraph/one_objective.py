@@ -1,10 +1,10 @@
-"""One objective of a task graph, from the interval model to what settles the instances that it leaves open.
+"""One objective of a task graph: the interval model, then other methods for the instances that it leaves open.
 
 1. The interval model has the first seconds (a deterministic limit): it proves most instances.
-2. What it leaves open are mostly gangs that have to be packed into nodes, which cutting planes settle: for total_jct
-   value after value (`completion`), for the objectives that know no time after the deadlines on the model of what can
-   be due (`deadlines`).
-3. Where these are not possible, or end without a proof, the interval model has what remains of the limits.
+2. The open instances mostly have gangs that must be packed into nodes, which cutting planes solve: for total_jct
+   value after value (`completion`), for objectives that depend only on the deadlines on the model of work
+   due by then (`deadlines`).
+3. If these are impossible, or end without a proof, the interval model has the remaining limits.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from mlsched.solvers.taskgraph.intervals import solve_intervals
 from mlsched.solvers.taskgraph.proofs.values import worth_placing
 from mlsched.solvers.taskgraph.state import State
 
-#: Deterministic time of the interval model before anything else is tried (a unit is a second or two), but no more than
-#: a share of a time limit or of a work limit. Without limits nothing is lost but time, and 15 units prove what a plain
-#: model proves: `fractional` 1004 in 27 CPU s, where 3 units left it to cutting planes for 70. What knows only
-#: deadlines is mostly proved in half a unit.
+#: Deterministic time of the interval model before other methods (a unit is a second or two), but at most a share of a
+#: time limit or of a work limit. Without limits this only costs time, and 15 units prove as much as a plain model:
+#: `fractional` 1004 in 27 CPU s, which 3 units left to cutting planes for 70. Deadline objectives are mostly proved in
+#: half a unit.
 FIRST, FIRST_DUE, TIME_SHARE, WORK_SHARE = 15.0, 0.5, 0.05, 0.25
 
 
@@ -39,9 +39,15 @@ def search(
     stopped: threading.Event | None = None,
     first: bool = True,
 ) -> Outcome:
-    """The best plan within limits.
+    """Return the best plan within limits.
 
-    `stopped`, once it is set, ends the search. Not `first`: the interval model has been asked already.
+    Args:
+        instance: The instance.
+        objective: Name of the objective.
+        limits: Limits of all steps together.
+        hint: A start plan, if any.
+        stopped: Ends the search when set.
+        first: Whether to begin with the interval model; False if it was tried before.
     """
     deadline = Deadline(limits.seconds)
     completes = objective in ("total_jct", "makespan")
@@ -67,13 +73,13 @@ def search(
 
 
 def _first_work(limits: Limits, most: float) -> float:
-    """The deterministic time of the interval model before anything else is tried."""
+    """Return the deterministic time of the interval model before other methods."""
     shares = ((limits.seconds, TIME_SHARE), (limits.work, WORK_SHARE))
     return min([most, *(share * limit for limit, share in shares if limit is not None)])
 
 
 def _mandatory(instance: Instance) -> Instance:
-    """The instance without optional iterations."""
+    """Return the instance without optional iterations."""
     started = np.zeros(len(instance.arrival), dtype=np.int64)
     started[instance.task_job[instance.fixed_task]] = 1
     fewest = np.minimum(np.maximum(instance.min_iterations, instance.finished + started), instance.max_iterations)
@@ -81,7 +87,7 @@ def _mandatory(instance: Instance) -> Instance:
 
 
 def _cut(plan: Timetable, layout: Layout) -> Timetable:
-    """The plan without optional iterations."""
+    """Return the plan without optional iterations."""
     most = np.array(layout.maximum, dtype=np.int64)
     kept = plan.iteration < most[plan.job]
     return Timetable(*(getattr(plan, f.name)[kept] for f in dataclasses.fields(plan)))

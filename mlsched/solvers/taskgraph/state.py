@@ -1,4 +1,4 @@
-"""What the steps of an exact search of one objective know and may still spend; searches on several threads share it."""
+"""State of an exact search of one objective: results and remaining limits, shared by all threads."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.limits import WORK, stopped_by
 from mlsched.solvers.backends.process import Helpers
 
-#: Deterministic time that is booked for each row of a model that is built, whether it is then searched or not.
+#: Deterministic time that is charged for each row of a built model, with or without a search.
 BUILDING = 1e-5
 
 
 class State:
-    """The incumbent, the lower bound, and the limits, the time among them until `deadline`.
+    """The incumbent, the lower bound, and the limits, including the time until `deadline`.
 
-    Values are in minimisation form: an objective to maximise enters negated (`sign`). `stopped`, once it is set, ends
-    the search as a limit does.
+    Values are minimised: an objective to maximise is negated (`sign`). When `stopped` is set, it ends
+    the search like a limit.
     """
 
     def __init__(
@@ -33,45 +33,45 @@ class State:
         self.plan: Timetable | None = None
         self.upper: int | None = None
         self.lower: int | None = None
-        #: Whether there is no plan at all, as is proved.
+        #: Whether the instance is proved infeasible.
         self.infeasible = False
-        #: Processes for the searches by cutting planes, one after the other; whoever made the state closes them.
+        #: Processes for the searches by cutting planes, one after the other; the creator of the state closes them.
         self.helpers = Helpers()
         self._stopped, self._lock = stopped, threading.Lock()
 
     @property
     def closed(self) -> bool:
-        """Whether the incumbent is proved to be optimal, or that there is no plan."""
+        """Return whether the incumbent is proved optimal, or the instance infeasible."""
         return self.infeasible or (self.upper is not None and self.lower is not None and self.lower >= self.upper)
 
     @property
     def incumbent(self) -> int:
-        """The value of the incumbent, where there is one."""
+        """Return the value of the incumbent, which must exist."""
         assert self.upper is not None
         return self.upper
 
     def raise_lower(self, bound: int) -> None:
-        """No plan that is better than the incumbent has a value below `bound`."""
+        """Raise the lower bound: every plan better than the incumbent has a value of at least `bound`."""
         with self._lock:
-            # A relaxation of plans of at most `upper` may prove more than that, when there is none better.
+            # A relaxation restricted to plans of at most `upper` may prove more, if it is infeasible.
             bound = bound if self.upper is None else min(bound, self.upper)
             self.lower = bound if self.lower is None else max(self.lower, bound)
 
     def offer(self, plan: Timetable) -> None:
-        """A plan, which the judge values; it is kept when it is better than the incumbent."""
+        """Offer a plan, which the judge values; keep it if it is better than the incumbent."""
         value = self.sign * self.layout.instance.evaluate(plan)[self.objective]
         with self._lock:
             if self.upper is None or value < self.upper:
                 self.plan, self.upper = plan, value
 
     def refuse_all(self) -> None:
-        """There is no plan at all, as a solver says."""
+        """Record a solver's proof of infeasibility."""
         if self.plan is not None:
             raise SolverError("cp-sat denies that a plan exists, and a plan is known")
         self.infeasible = True
 
     def spend(self, work: float) -> None:
-        """Book deterministic time."""
+        """Charge deterministic time."""
         with self._lock:
             self.work[WORK] += work
 
@@ -81,7 +81,7 @@ class State:
             self.work["aborted_proofs"] = self.work.get("aborted_proofs", 0.0) + 1
 
     def remaining(self, share: float = 1.0) -> Limits:
-        """A share of the limits, no more than what remains of them."""
+        """Return a share of the limits, at most the remaining limits."""
         limit, seconds, work = self.limits.seconds, self.seconds(), self.limits.work
         if limit is not None and seconds is not None:
             seconds = max(1e-3, min(share * limit, seconds))
@@ -90,19 +90,19 @@ class State:
         return dataclasses.replace(self.limits, seconds=seconds, work=work)
 
     def at_most(self, work: float | None) -> Limits:
-        """What remains of the limits, and of it no more than so much deterministic time (None: all)."""
+        """Return the remaining limits with at most `work` deterministic time (None: all)."""
         remaining = self.remaining()
         if work is None:
             return remaining
         return dataclasses.replace(remaining, work=work if remaining.work is None else min(work, remaining.work))
 
     def seconds(self) -> float | None:
-        """Wall seconds that remain, 0 or less when they are over; None without a limit."""
+        """Return the remaining wall seconds, 0 or less at the end; None without a limit."""
         return self.deadline.remaining()
 
     @property
     def over(self) -> bool:
-        """Whether a limit is reached, or whoever asked wants no more."""
+        """Return whether a limit is reached, or the caller has stopped the search."""
         if self._stopped is not None and self._stopped.is_set():
             return True
         work = self.limits.work
@@ -110,11 +110,11 @@ class State:
 
     @property
     def done(self) -> bool:
-        """Whether nothing more is to be done: closed, or over."""
+        """Return whether the search is closed or over."""
         return self.closed or self.over
 
     def outcome(self) -> Outcome:
-        """What is known, in the objective's own sense."""
+        """Return the result, in the objective's own sense."""
         if self.infeasible:
             return Outcome("infeasible", None, None, "proof", self.work)
         bound = None if self.lower is None else self.sign * self.lower

@@ -1,6 +1,6 @@
-"""The linear program of an order of events, kept in one HiGHS model that grows and shrinks with the order.
+"""The linear program of an order of events, in one HiGHS model that grows and shrinks with the order.
 
-An event is the next arrival, or the finish of a job that is present. Between two events lies a stage. For a given order
+An event is the next arrival, or the finish of a job that is present. Between two events is a stage. For a given order
 
     min   sum over stages of L_k * (jobs present)                       (the flow time)
     s.t.  sum_c use[c, r] x_kjc <= L_k          stage k, resource r      (time-shared capacity)
@@ -10,12 +10,12 @@ An event is the next arrival, or the finish of a job that is present. Between tw
           x, L >= 0
 
 is exact. `residual_j` is the work of job j that remains after the last event: 0 once its finish is among the events.
-For a prefix of an order the LP is a relaxation; the caller makes it strong by a convex piecewise linear cost of every
-residual (`tails`). After a finish the last stage is *open*: it is not decided which event ends it, and jobs may finish
+For a prefix of an order the LP is a relaxation; the caller strengthens it by a convex piecewise linear cost of every
+residual (`tails`). After a finish the last stage is *open*: its final event is undecided, and jobs may finish
 in it, so each job is charged only for the time that it works there.
 
-A stage begins with the configurations of the pool; others enter when their reduced cost is negative. The bound that is
-returned is the dual objective, not the primal one, less what the solver's tolerances may amount to.
+A stage begins with the configurations of the pool; others enter when their reduced cost is negative. The returned
+bound is the dual objective, not the primal one, less the largest effect of the solver's tolerances.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mlsched.solvers.backends.highs import run_lp
 from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.solvers.workers._tails import SEGMENTS, Tail
 
-#: A configuration enters when its reduced cost is below minus this, per unit of time.
+#: A configuration enters when its reduced cost per unit of time is below minus this.
 ENTERS = 1e-9
 #: If primal and dual objective differ by more than this share, the LP is solved again without a warm start.
 AGREE = 1e-7
@@ -66,7 +66,7 @@ class _Mark:
 
 @dataclasses.dataclass(frozen=True)
 class Solved:
-    """An optimal LP: its value, a proven bound on it, and how to read it."""
+    """An optimal LP: its value, a proven bound on it, and its solution."""
 
     value: float
     bound: float
@@ -75,7 +75,7 @@ class Solved:
 
     @property
     def agrees(self) -> bool:
-        """Whether the bound proves the value."""
+        """Return whether the bound proves the value."""
         return abs(self.value - self.bound) <= AGREE * max(1.0, abs(self.value))
 
 
@@ -94,7 +94,7 @@ class EventLP:
         self.present: list[int] = []
         self.arrived = 0
         self.stages: list[Stage] = []
-        #: Of every event pushed, the stage that it ends; None: nothing lies before it.
+        #: For every event pushed, the stage that it ends; None without one.
         self.closed: list[Stage | None] = []
         self.marks: list[_Mark] = []
         self.work_row: dict[int, int] = {}
@@ -111,7 +111,7 @@ class EventLP:
     # ---- the order ----
 
     def push(self, event: Event) -> None:
-        """Append an event: it ends the open stage, or one that is made for it. After a finish a new stage is open."""
+        """Append an event: it ends the open stage, or a new one. After a finish a new stage is open."""
         kind, job = event
         mark = _Mark(
             self.columns,
@@ -145,7 +145,7 @@ class EventLP:
                 self._set_open(self.stages[-1], True)
 
     def pop(self) -> None:
-        """Take the last event back."""
+        """Remove the last event."""
         mark = self.marks.pop()
         self.closed.pop()
         kind, job = mark.event
@@ -172,11 +172,11 @@ class EventLP:
             self.highs.setBasis(mark.basis)
 
     def _gap(self) -> float:
-        """Time between the latest arrival and the next."""
+        """Return the time between the latest arrival and the next."""
         return float(self.fluid.arrival[self.arrived] - self.fluid.arrival[self.arrived - 1])
 
     def _add_stage(self) -> None:
-        """A stage in which the present jobs work, in the gap after the latest arrival."""
+        """Add a stage in which the present jobs work, in the gap after the latest arrival."""
         fluid, resources = self.fluid, self.fluid.resources
         lower: list[float] = []
         upper: list[float] = []
@@ -226,7 +226,7 @@ class EventLP:
         self.columns += count
 
     def _column(self, stage: Stage, at: int, job: int, configuration: int) -> tuple[Any, Any]:
-        """Row indices and coefficients of a job's configuration in a stage."""
+        """Return row indices and coefficients of a job's configuration in a stage."""
         kind, resources = self.fluid.of(job), self.fluid.resources
         rows = [*range(stage.rows, stage.rows + resources), stage.rows + resources + at, self.work_row[job]]
         return np.array(rows), np.concatenate([kind.use[configuration], [1.0, kind.speed[configuration]]])
@@ -240,7 +240,7 @@ class EventLP:
         self.highs.changeColsCost(len(index), index, cost)
 
     def _add_job(self, job: int) -> None:
-        """The row of a job's work and the columns of its residual."""
+        """Add the row of a job's work and the columns of its residual."""
         work = float(self.fluid.work[job])
         self.highs.addRow(work, math.inf, 0, np.zeros(0, dtype=np.int32), np.zeros(0))
         self.work_row[job], self.residual[job] = self.rows, self.columns
@@ -262,7 +262,7 @@ class EventLP:
     # ---- what follows the order ----
 
     def set_tails(self, tails: dict[int, Tail], offset: float) -> None:
-        """Charge `offset`, and the residuals of present jobs by `tails`; a job without a tail may have no residual."""
+        """Charge `offset`, and the residuals of present jobs by `tails`; the residual of a job without a tail is 0."""
         self.offset = offset
         for job in self.present:
             tail = tails.get(job)
@@ -281,11 +281,11 @@ class EventLP:
     # ---- solving ----
 
     def solve(self) -> Solved | None:
-        """The optimum; None where the order is impossible, since a job would finish before its work can be done."""
+        """Return the optimum; None if the order is impossible, since a job would finish before its work can be done."""
         self.orders += 1
         solved = self._price_out()
         if solved is None or not solved.agrees:
-            # A warm start may go wrong: an LP that seems infeasible or contradicts itself is solved again without.
+            # A warm start may fail: an LP that seems infeasible or inconsistent is solved again without it.
             self.highs.clearSolver()
             solved = self._price_out()
         if solved is not None and not solved.agrees:
@@ -318,7 +318,7 @@ class EventLP:
         return Solved(value, float(bound), np.array(solution.col_value), duals)
 
     def _enter(self, duals: FloatArray) -> tuple[float, bool]:
-        """Add configurations of negative reduced cost; by how much all were negative, and whether any was added."""
+        """Add configurations of negative reduced cost; return the sum of these costs, and whether any was added."""
         fluid, resources = self.fluid, self.fluid.resources
         slack = 0.0
         new: list[tuple[Stage, int, int, int]] = []

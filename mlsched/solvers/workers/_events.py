@@ -1,7 +1,7 @@
-"""What happens between two decisions of the simulated workers world: allocations, and what jobs have left after a time.
+"""The stay between two decisions of the simulated workers world: allocations, and the remaining work after a time.
 
-Whole workers and PSs, whole iterations: B iterations of g ns take ceil(B g / 10^6) ms, and an event after t ms finds
-floor(10^6 t / g) done (Chic, Eq. 7). Shared by the searches over events; the judges share no code with it.
+Integer workers and PSs, integer iterations: B iterations of g ns take ceil(B g / 10^6) ms, and an event after t ms
+finds floor(10^6 t / g) done (Chic, Eq. 7). Shared by the searches over events; the judges are independent code.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ WAITS: Given = (0, 0)
 
 
 class Kinds:
-    """Kinds of jobs (equal demands and times) on one cluster.
+    """Types of jobs (equal demands and times) on one cluster.
 
-    time: kinds x workers x PSs, ns of an iteration or NEVER; demands: kinds x resources.
+    time: types x workers x PSs, ns of an iteration or NEVER; demands: types x resources.
     """
 
     def __init__(self, time: IntArray, worker_demand: IntArray, ps_demand: IntArray, capacity: IntArray) -> None:
         self.time = [[[int(g) for g in row] for row in table] for table in time]
         self.capacity = capacity
-        self.choices: list[list[tuple[Given, IntArray]]] = []  # of each kind: what it may get, and what that uses
+        self.choices: list[list[tuple[Given, IntArray]]] = []  # allocations of each type, and their use
         nothing = np.zeros_like(capacity)
         for k, table in enumerate(self.time):
             pairs = [(w, p) for w in range(1, len(table) + 1) for p in range(1, len(table[0]) + 1)]
@@ -40,7 +40,7 @@ class Kinds:
         self.allocations = functools.cache(self._allocations)
 
     def _allocations(self, kinds: tuple[int, ...]) -> list[tuple[Given, ...]]:
-        """Everything that jobs of these kinds can get together, somebody something."""
+        """Return every joint allocation of jobs of these types in which at least one job trains."""
         found = []
         for chosen in itertools.product(*(self.choices[k] for k in kinds)):
             given = tuple(pair for pair, _ in chosen)
@@ -51,17 +51,17 @@ class Kinds:
         return found
 
     def iteration(self, kind: int, given: Given) -> int:
-        """ns of an iteration; 0 for a job that waits."""
+        """Return the ns of an iteration; 0 for a job that waits."""
         return self.time[kind][given[0] - 1][given[1] - 1] if given != WAITS else 0
 
 
 def first_finish(remaining: Sequence[int], iteration: Sequence[int]) -> int:
-    """ms until the first of the jobs that train is done. iteration: ns, 0 for a job that waits."""
+    """Return the ms until the first training job finishes. iteration: ns, 0 for a job that waits."""
     return min(-(-b * g // NS) for b, g in zip(remaining, iteration, strict=True) if g)
 
 
 def remaining_after(remaining: Sequence[int], iteration: Sequence[int], ms: int) -> tuple[int, ...]:
-    """Iterations that the jobs have left when something happens after so many ms; 0: done."""
+    """Return the remaining iterations of the jobs at an event after `ms` ms; 0: finished."""
     return tuple(
         0 if g and b * g <= ms * NS else b - (ms * NS // g if g else 0)
         for b, g in zip(remaining, iteration, strict=True)
@@ -69,7 +69,7 @@ def remaining_after(remaining: Sequence[int], iteration: Sequence[int], ms: int)
 
 
 def changes(remaining: Sequence[int], iteration: Sequence[int], end: int) -> list[int]:
-    """The ms before `end` from which on an event finds one iteration more of some job done; the first ms among them."""
+    """Return the ms before `end` at which another iteration of some job is complete, including the first ms."""
     pairs = zip(remaining, iteration, strict=True)
     starts = {1} | {-(-k * g // NS) for b, g in pairs if g for k in range(1, b)}
     return sorted(ms for ms in starts if 1 <= ms < end)

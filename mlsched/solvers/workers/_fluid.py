@@ -1,11 +1,11 @@
-"""The fluid model's data as the algorithms use them: scaled floats, and the configurations of each job that matter.
+"""The fluid model's data for the algorithms: scaled floats, and the relevant configurations of each job.
 
 Configurations. A mixture of configurations of a job is a convex combination of its points (w, p, speed) and the
-origin (idle). A configuration is *covered* when a mixture of the others and the origin has no more workers, no more
-PSs, and no lower speed. Demands are non-negative and linear in w and p: so the mixture demands no more of any resource
-and can replace the configuration in every schedule, whatever the number of resources. Covered configurations are
-dropped, and the optimum remains the same. (One after another, and only where the mixture is *strictly* faster: so no
-two can cover each other.) The vertices of the upper hull of (w, p, speed) remain, 55 to 83 of the paper's 200.
+origin (idle). A configuration is *covered* when a mixture of the others and the origin has at most its workers and
+PSs, and at least its speed. Demands are non-negative and linear in w and p. So the mixture demands at most the same of
+every resource and can replace the configuration in every schedule, for any number of resources. Covered configurations
+are dropped, and the optimum remains the same. (One after another, and only if the mixture is *strictly* faster, so
+that two never cover each other.) The vertices of the upper hull of (w, p, speed) remain, 55 to 83 of the paper's 200.
 
 Scale. Speeds are shares of the job's highest speed, `work` is the time that the job takes at that speed, and times are
 in units such that the mean work is 1000. Demands are shares of the capacity. Resources that all jobs together cannot
@@ -25,7 +25,7 @@ from mlsched.instances.workers.horizon import NS, Horizon
 from mlsched.instances.workers.instance import NEVER
 
 FloatArray = npt.NDArray[np.float64]
-#: A covering mixture must be faster by this share, so that rounding drops no configuration that matters.
+#: A covering mixture must be faster by this share, so that rounding keeps all relevant configurations.
 STRICT = 1e-9
 #: Mean work in scaled units.
 MEAN_WORK = 1000.0
@@ -33,10 +33,10 @@ MEAN_WORK = 1000.0
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What jobs of equal tables and demands share.
+    """The common data of jobs with equal tables and demands.
 
-    workers, ps: of each configuration. speed: share of the fastest. use: configurations x resources, share of the
-    capacity. base: for each number of workers the fastest configuration, where restricted LPs begin.
+    workers, ps: per configuration. speed: share of the fastest. use: configurations x resources, share of the
+    capacity. base: for each number of workers the fastest configuration, with which restricted LPs begin.
     """
 
     workers: IntArray
@@ -60,16 +60,16 @@ class Fluid:
 
     @property
     def jobs(self) -> int:
-        """How many jobs there are."""
+        """Return the number of jobs."""
         return len(self.work)
 
     def of(self, job: int) -> Kind:
-        """The kind of a job."""
+        """Return the type of a job."""
         return self.kinds[self.kind[job]]
 
 
 def fluid(horizon: Horizon) -> Fluid:
-    """The scaled data of a horizon with at least one job."""
+    """Return the scaled data of a horizon with at least one job."""
     alone = np.array(horizon.alone, dtype=np.float64)
     unit = float(alone.mean()) / MEAN_WORK
     arrival = (horizon.arrival - horizon.arrival[0]) * (NS / unit)
@@ -88,10 +88,15 @@ def scaled_kinds(
     alike: float = 0.0,
     thin: bool = True,
 ) -> tuple[tuple[Kind, ...], list[int]]:
-    """The kinds of jobs and each job's, from tables whose entries are NEVER where a configuration is not allowed.
+    """Return the types of jobs and the type of each job.
 
-    alike: shares of the fastest speed up to which tables count as equal; 0: only equal tables are of one kind. thin:
-    drop covered configurations too, not only those that another single one covers.
+    Args:
+        time: Iteration time of each configuration; NEVER if it is not allowed.
+        worker_demand: Demand of a worker.
+        ps_demand: Demand of a PS.
+        capacity: Capacity of each resource.
+        alike: Share of the fastest speed within which tables count as equal; 0: only identical tables.
+        thin: Also drop configurations covered by mixtures, not only by a single one.
     """
     speeds = np.where(time < NEVER, time.min(axis=(1, 2), keepdims=True) / time, 0.0)
     kinds: list[Kind] = []
@@ -110,7 +115,7 @@ def scaled_kinds(
             kinds.append(_kind(time[j], worker_demand[j], ps_demand[j], capacity, thin))
     most = np.array([kinds[k].use.max(axis=0, initial=0.0) for k in index])
     short = np.flatnonzero(most.sum(axis=0) > 1)
-    # Where no resource can be exceeded, one that no configuration uses keeps the arrays in shape.
+    # If the jobs cannot exceed any resource, an unused one keeps the arrays in shape.
     uses = [k.use[:, short] if len(short) else np.zeros((len(k.use), 1)) for k in kinds]
     cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(u)) for k, u in zip(kinds, uses, strict=True))
     return cut, index
@@ -127,14 +132,14 @@ def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, th
         keep = _uncovered(w, p, fast)
         w, p, fast = w[keep], p[keep], fast[keep]
     demand = w[:, None] * worker + p[:, None] * ps
-    # No allowed configuration demands a resource whose capacity is 0.
+    # Allowed configurations do not demand resources of capacity 0.
     use = demand / np.maximum(capacity, 1)
     last = np.flatnonzero(np.diff(w, append=w[-1] + 1))
     return Kind(w, p, fast, use, last)
 
 
 def _uncovered(w: IntArray, p: IntArray, speed: FloatArray) -> IntArray:
-    """Indices of the configurations that no mixture of others covers with a strictly higher speed."""
+    """Return indices of the configurations that no mixture of others covers with a strictly higher speed."""
     import highspy
 
     count = len(w) + 1
@@ -162,11 +167,11 @@ def _uncovered(w: IntArray, p: IntArray, speed: FloatArray) -> IntArray:
 
 
 def new_highs() -> Any:
-    """A silent HiGHS for small LPs: one thread, so that the same calls give the same answers."""
+    """Return a silent HiGHS for small LPs: one thread, so that the same calls give the same answers."""
     import highspy
 
     highs = highspy.Highs()
-    # Without this reset a second thread count in one process ends in kNotset, without any solution.
+    # Without this reset, a second number of threads in one process ends in kNotset, without any solution.
     highspy.Highs.resetGlobalScheduler(True)
     for name, value in {"output_flag": False, "threads": 1, "random_seed": 0, "presolve": "off"}.items():
         highs.setOptionValue(name, value)

@@ -1,4 +1,4 @@
-"""The Lagrangian relaxation of the capacities at the prices that an LP solver finds."""
+"""The Lagrangian relaxation of the capacities at prices from an LP solver."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mlsched.instances.workers import Instance
 
 
 def relax(choice: Columns) -> Relaxed:
-    """The relaxation at (nearly) the best prices."""
+    """Return the relaxation at (nearly) the best prices."""
     return rounded(choice, duals(choice))
 
 
 def columns_of(instance: Instance, reduce: bool) -> Columns:
-    """The columns of an instance, without those that Lagrangian bounds rule out (reduce)."""
+    """Return the columns of an instance; with `reduce`, without columns that Lagrangian bounds rule out."""
     choice = columns(instance)
     return cut(choice, relax(choice)) if reduce else choice
 
 
 def duals(choice: Columns) -> Any:
-    """Prices from the LP relaxation as floats; zeros where there is nothing to price."""
+    """Return prices from the LP relaxation as floats; zeros if every capacity is unlimited."""
     if not len(choice.capacity):
         return np.zeros(0)
     from scipy.optimize import linprog
@@ -39,5 +39,5 @@ def duals(choice: Columns) -> Any:
         b_eq=np.ones(choice.jobs),
         method="highs",
     )
-    # Any prices >= 0 prove a bound: without an LP solution it is only a weak one.
+    # Any prices >= 0 prove a bound: without an LP solution the bound is weak.
     return -solved.ineqlin.marginals if solved.status == 0 else np.zeros(len(choice.capacity))

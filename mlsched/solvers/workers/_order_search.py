@@ -1,13 +1,13 @@
 """Depth-first search over orders of events, with a bound for every prefix.
 
-A node is a prefix of events. Its lower bound is the prefix' LP, in which the remaining work of each job costs what the
-tails of the price bound say. After an arrival, the tails begin at that moment; after a finish, a stage stays open until
-the next arrival, and the tails begin there. Events that the windows of the price bound rule out are not tried.
+A node is a prefix of events. Its lower bound is the prefix' LP, in which the tails of the price bound give the cost of
+each job's remaining work. After an arrival, the tails begin at that moment; after a finish, a stage stays open until
+the next arrival, and the tails begin there. Events outside the windows of the price bound are not tried.
 
-The search is exact: it covers all orders; each bound holds for every schedule whose order begins with the prefix and
-whose flow time is below the incumbent's; and a complete order's LP gives its optimum. Of two jobs of one kind, one of
-which has neither more work nor a later arrival, that one may be taken to finish first: if the other did, both would
-have the same remaining work at some moment, and could change places from then on.
+The search is exact: it covers all orders; each bound is valid for every schedule whose order begins with the prefix
+and whose flow time is below the incumbent's; and a complete order's LP gives its optimum. If one of two jobs of one
+type has at most the work of the other and arrives at the latest with it, it may be assumed to finish first. Otherwise,
+both would have the same remaining work at some moment, and could be exchanged from then on.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from mlsched.solvers.workers._orders import Incumbent, read
 from mlsched.solvers.workers._prices import Pricing
 from mlsched.solvers.workers._tails import Tail
 
-#: A node is cut when its bound reaches the incumbent less this share of it: a tenth of the tolerance of answers.
+#: A node is cut when its bound reaches the incumbent less this share of it: one tenth of the tolerance of answers.
 CUT = 1e-7
 
 
 def _first(fluid: Fluid, i: int, j: int) -> bool:
-    """Whether job i may be taken to finish no later than j (see the module); equal jobs finish by number."""
+    """Return whether job i may be assumed to finish no later than j (see the module); equal jobs finish by number."""
     same = fluid.kind[i] == fluid.kind[j] and fluid.arrival[i] <= fluid.arrival[j] and fluid.work[i] <= fluid.work[j]
     equal = fluid.arrival[i] == fluid.arrival[j] and fluid.work[i] == fluid.work[j]
     return bool(same and (not equal or i < j))
@@ -37,7 +37,7 @@ class OutOfLimits(Exception):
 
 
 class BetterFound(Exception):
-    """There is a schedule better than the incumbent: prices and windows are to be made anew for it."""
+    """A schedule is better than the incumbent: prices and windows must be recomputed for it."""
 
     def __init__(self, incumbent: Incumbent) -> None:
         super().__init__("better schedule")
@@ -75,7 +75,7 @@ class Search:
         self._descend(((ARRIVE, 0),), 0.0)
 
     def _descend(self, order: tuple[Event, ...], bound: float) -> None:
-        """Search below a node whose events are pushed; they are popped in the end."""
+        """Search below a node whose events are pushed; they are popped at the end."""
         children = []
         try:
             for event in self._events():
@@ -104,7 +104,7 @@ class Search:
         self.lp.pop()
 
     def _events(self) -> list[Event]:
-        """The events that may come next."""
+        """Return the possible next events."""
         lp, fluid = self.lp, self.lp.fluid
         windows = self.pricing.windows
         coming = float(fluid.arrival[lp.arrived]) if lp.arrived < fluid.jobs else float("inf")
@@ -120,7 +120,7 @@ class Search:
         return able
 
     def _bound(self, order: tuple[Event, ...]) -> float:
-        """The lower bound of a child. Raises BetterFound where the child is a complete order and better."""
+        """Return the lower bound of a child. Raises BetterFound if the child is a complete order and better."""
         lp = self.lp
         lp.push(order[-1])
         self.nodes += 1
@@ -135,10 +135,10 @@ class Search:
         return float("inf") if complete or solved is None else solved.bound
 
     def charge_rest(self) -> None:
-        """Charge the LP of the prefix for what follows it, by tails and offset."""
+        """Charge the LP of the prefix for later events, by tails and offset."""
         lp, fluid = self.lp, self.lp.fluid
         finished = bool(lp.stages) and lp.stages[-1].open
-        # The job at whose arrival the tails begin: the one that has just arrived, or after a finish the next one.
+        # The job at whose arrival the tails begin: the latest arrival, or after a finish the next one.
         begin = lp.arrived if finished else lp.arrived - 1
         if begin >= fluid.jobs or (not lp.present and lp.arrived == fluid.jobs):
             lp.set_tails({}, 0.0)
@@ -154,7 +154,7 @@ class Search:
         return self._tails[job, begin]
 
     def _rest(self, job: int, begin: int) -> float:
-        """The bound of `job` and all later ones: their costs less the prices from the arrival of `begin` on."""
+        """Return the bound of `job` and all later jobs: their costs less the prices from the arrival of `begin` on."""
         key = 2 * begin + (job - begin)
         if key not in self._later:
             pricing = self.pricing

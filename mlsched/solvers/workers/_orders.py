@@ -1,4 +1,4 @@
-"""Orders of events: a first one, and a local search over adjacent swaps."""
+"""Orders of events: a first order, and a local search over adjacent swaps."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from mlsched.solvers.workers._event_lp import ARRIVE, FINISH, Event, EventLP, Solved
 from mlsched.solvers.workers._fluid import FloatArray, Fluid
 
-#: How much the first orders favour jobs of little remaining work: from equal shares towards SRPT.
+#: Preference of the first orders for jobs of little remaining work: from equal shares towards SRPT.
 GREED = (0.0, 1.0, 3.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Incumbent:
-    """A schedule: its order, its flow time `value`, and what its LP says.
+    """A schedule: its order, its flow time `value`, and its LP solution.
 
-    time: of each event. price: of each resource in the stage before each event. work: what a unit of each job's work
-    costs. entries: (event that ends the stage, job, configuration, time in that configuration).
+    time: of each event. price: of each resource in the stage before each event. work: the cost of a unit of each job's
+    work. entries: (event that ends the stage, job, configuration, time in that configuration).
     """
 
     order: tuple[Event, ...]
@@ -31,12 +31,12 @@ class Incumbent:
 
     @property
     def finish(self) -> dict[int, float]:
-        """Finish of each job."""
+        """Return the finish of each job."""
         return {job: float(t) for (kind, job), t in zip(self.order, self.time, strict=True) if kind == FINISH}
 
 
 def first_incumbent(lp: EventLP, out_of_time: Callable[[], bool]) -> Incumbent:
-    """The best of the orders that sharing by different rules leads to, after local search from each."""
+    """Return the best order by several sharing rules, after local search from each."""
     best, tried = None, set()
     for greed in GREED:
         order = tuple(shared_order(lp.fluid, greed))
@@ -53,7 +53,7 @@ def first_incumbent(lp: EventLP, out_of_time: Callable[[], bool]) -> Incumbent:
 
 
 def shared_order(fluid: Fluid, greed: float = 0.0) -> list[Event]:
-    """The order of events when jobs get shares of the cluster in proportion to (remaining time alone) ** -greed."""
+    """Return the order of events if jobs share the cluster in proportion to (remaining time alone) ** -greed."""
     remaining, events, present = fluid.work.copy(), [], [0]
     events.append((ARRIVE, 0))
     now, coming = 0.0, 1
@@ -81,14 +81,14 @@ def shared_order(fluid: Fluid, greed: float = 0.0) -> list[Event]:
 
 
 def _speed(fluid: Fluid, job: int, share: float) -> float:
-    """The speed of a mixture of idling and a configuration within `share` of the capacity: the best of those."""
+    """Return the best speed of a mixture of idling and one configuration within `share` of the capacity."""
     kind = fluid.of(job)
     most = kind.use.max(axis=1, initial=0.0)
     return float((kind.speed * np.minimum(1.0, share / np.maximum(most, 1e-12))).max())
 
 
 def solve_order(lp: EventLP, order: list[Event] | tuple[Event, ...]) -> Incumbent | None:
-    """The optimum of one complete order; None where it is impossible. The LP is empty before and after."""
+    """Solve one complete order; return None if it is impossible. The LP is empty before and after."""
     for event in order:
         lp.push(event)
     lp.set_tails({}, 0.0)
@@ -100,7 +100,7 @@ def solve_order(lp: EventLP, order: list[Event] | tuple[Event, ...]) -> Incumben
 
 
 def read(lp: EventLP, order: tuple[Event, ...], solved: Solved) -> Incumbent:
-    """The schedule of the LP's optimum, whose order is complete."""
+    """Return the schedule of the LP's optimum, whose order is complete."""
     x, resources = np.maximum(solved.columns, 0.0), lp.fluid.resources
     lengths, price = np.zeros(len(order)), np.zeros((len(order), resources))
     entries = []

@@ -9,7 +9,7 @@ the time that it spends in cell k, and x_jkgc the time in configuration c during
           sum_j,k,c use_c x_jkgc <= length_g                    (each cell and resource: its dual is -price)
 
 Jobs finish within their windows. The program begins with the fastest configuration for each number of workers; others
-enter by their reduced cost. The prices need not be exact, since `Pricing.bound` proves a bound from any.
+enter by their reduced cost. The prices need not be exact, since `Pricing.bound` proves a bound from any prices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mlsched.solvers.workers._prices import Prices
 
 #: Columns beyond which the program is not built: HiGHS would take tens of seconds.
 MOST_COLUMNS = 40_000
-#: Configurations enter in so many rounds, those whose reduced cost is below minus ENTERS.
+#: Rounds in which configurations enter, and the reduced cost (below minus ENTERS) that they need.
 ROUNDS, ENTERS = 25, 1e-5
 #: HiGHS' simplex_strategy: new columns keep the basis primal feasible.
 PRIMAL = 4
@@ -42,7 +42,7 @@ class _Matrix:
     value: list[FloatArray] = dataclasses.field(default_factory=list)
 
     def add(self, cost: FloatArray, index: np.ndarray, value: FloatArray) -> None:
-        """Columns of equally many entries: index and value are columns x entries."""
+        """Add columns with the same number of entries: index and value are columns x entries."""
         self.cost.append(cost)
         self.counts.append(np.full(len(cost), index.shape[1]))
         self.index.append(index.ravel())
@@ -50,7 +50,7 @@ class _Matrix:
 
 
 def grid(events: FloatArray, arrivals: FloatArray, longest: float) -> FloatArray:
-    """The borders of cells: all events and arrivals, with cells no longer than `longest` between, and 4 cells after."""
+    """Return the borders of cells: all events and arrivals, cells of at most `longest` between, and 4 cells after."""
     borders = np.unique(np.round(np.concatenate([[0.0], events, arrivals]), 9))
     parts = [
         begin + (end - begin) / count * np.arange(count)
@@ -63,7 +63,7 @@ def grid(events: FloatArray, arrivals: FloatArray, longest: float) -> FloatArray
 def improved(
     fluid: Fluid, times: FloatArray, windows: list[tuple[float, float]], seconds: float | None
 ) -> Prices | None:
-    """Prices on the grid `times` from the program above; None when it is too large or not solved in time."""
+    """Return prices on the grid `times` from the program above; None if it is too large or not solved in time."""
     import highspy
 
     cells, resources = len(times) - 1, fluid.resources
@@ -113,7 +113,7 @@ def improved(
 
 
 class _Program:
-    """The program's rows and columns, and which configurations it has."""
+    """The program's rows and columns, and its configurations."""
 
     def __init__(self, fluid: Fluid, times: FloatArray, chosen: list[tuple[int, list[int]]]) -> None:
         self.fluid, self.matrix = fluid, _Matrix()
@@ -122,7 +122,7 @@ class _Program:
         self.lower = [np.full(self.capacity, -np.inf), np.ones(fluid.jobs)]
         self.upper = [np.repeat(length, resources), np.ones(fluid.jobs)]
         self.rows = self.capacity + fluid.jobs
-        #: Of every job and cell of its finish: job, row of its work, row of its time in the first cell, the cells.
+        #: For every job and cell of its finish: job, row of its work, row of its time in the first cell, the cells.
         self.blocks: list[tuple[int, int, int, np.ndarray]] = []
         for j, (start, ks) in enumerate(chosen):
             for k in ks:
@@ -144,7 +144,7 @@ class _Program:
     def _columns(
         self, block: tuple[int, int, int, np.ndarray], g: np.ndarray, configuration: np.ndarray
     ) -> tuple[np.ndarray, FloatArray]:
-        """Rows and coefficients of configurations in the block's g-th cells."""
+        """Return rows and coefficients of configurations in the block's g-th cells."""
         job, work, first, inside = block
         kind, resources = self.fluid.of(job), self.fluid.resources
         at = (inside[g] * resources)[:, None] + np.arange(resources)
@@ -155,7 +155,7 @@ class _Program:
         return index, value
 
     def entering(self, duals: FloatArray) -> tuple[int, np.ndarray, FloatArray] | None:
-        """Of every block and cell the configuration of the most negative reduced cost; None when there is none."""
+        """Return the configuration of most negative reduced cost per block and cell; None if all are non-negative."""
         price = duals[: self.capacity].reshape(-1, self.fluid.resources)
         priced = [price @ kind.use.T for kind in self.fluid.kinds]
         columns = []
@@ -173,7 +173,7 @@ class _Program:
         return len(index), index, np.concatenate([f[1] for f in columns])
 
     def lp(self) -> object:
-        """As HiGHS takes it."""
+        """Return the program in the form of HiGHS."""
         return _lp(self.matrix, np.concatenate(self.lower), np.concatenate(self.upper))
 
 

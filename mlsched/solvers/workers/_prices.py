@@ -1,29 +1,30 @@
 """A lower bound on the fluid optimum from prices: every job decides for itself, at a price of each resource over time.
 
-Relaxing the capacities with prices lambda_r(t) >= 0 gives a valid lower bound, whatever the prices are:
+Relaxing the capacities with prices lambda_r(t) >= 0 gives a valid lower bound, for any prices:
 
     sum over jobs of  min over C and mixtures x on [r_j, C] of  (C - r_j + integral of lambda(t) . use of x)
     - integral of sum_r lambda_r(t)                               (capacities are 1 in scaled units).
 
 With prices that are constant on the cells of a grid, the minimum of a job is exact. Let v(mu, t) = max(0, max_c
-(mu speed_c - lambda(t) . use_c)) be what an instant earns when a unit of work is worth mu. By LP duality in x, and
+(mu speed_c - lambda(t) . use_c)) be the gain of an instant at the value mu of a unit of work. By LP duality in x, and
 since the right-hand side is linear in C inside a cell and concave in mu,
 
     min over C in cell k = max over mu of min over both ends C of the cell of  C - r_j + mu work_j - integral of v(mu).
 
-Any set of values mu gives a lower bound; a fixed list of them turns all of it into array operations. In the endless
+Any set of values mu gives a lower bound; with a fixed list of them, all of it is array operations. In the endless
 last cell only values with v(mu) <= 1 count, for which its beginning is the best completion.
 
-The same tables bound the cost H_s of what remains of a job at time s, as a function of the residual work w <= work_j:
+The same tables bound the cost H_s of a job's remaining work at time s, as a function of the residual work w <= work_j:
 for every slope a
 
     H_s(w) >= a w + min over cells k of max over mu <= a of (min over both ends of (...) + (mu - a) work_j)
 
-(a is what a unit less of residual work saves, a - mu the multiplier of w <= work_j). One running maximum over mu serves
-all slopes.
+(a is the saving per unit less of residual work, a - mu the multiplier of w <= work_j). One running maximum over mu
+serves all slopes.
 
-This is the Lagrangian bound, as by column generation, of a formulation whose variables are whole schedules of a job.
-With good prices it lies within a percent of the optimum; bounds by each job's own time are up to 34 % off.
+This is the Lagrangian bound, as by column generation, of a formulation whose variables are complete schedules of a
+job.
+With good prices it is within a percent of the optimum; bounds by each job's own time are up to 34 % off.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from mlsched.solvers.workers._fluid import FloatArray, Fluid
 from mlsched.solvers.workers._tails import Tail, tail
 
 BoolArray = npt.NDArray[np.bool_]
-#: How many values mu of a unit of work are tried, from LEAST_VALUE to the number of jobs plus 8.
+#: Number of tried values mu of a unit of work, from LEAST_VALUE to the number of jobs plus 8.
 VALUES, LEAST_VALUE = 240, 0.1
 
 
@@ -54,11 +55,11 @@ class Prices:
 
     @property
     def lengths(self) -> FloatArray:
-        """Lengths of the G finite cells."""
+        """Return the lengths of the G finite cells."""
         return np.diff(self.times)
 
     def cell(self, time: float) -> int:
-        """Index of the border at `time`, which must be one."""
+        """Return the index of the border at `time`, which must be a border."""
         return int(np.searchsorted(self.times, time - 1e-9))
 
 
@@ -71,7 +72,7 @@ class Bound:
     cost: list[FloatArray]
 
     def windows(self, prices: Prices, limit: float) -> list[tuple[float, float]]:
-        """When each job may finish in any schedule of flow time < `limit`: earliest and latest time."""
+        """Return the earliest and latest finish of each job in any schedule of flow time < `limit`."""
         windows = []
         for first, cost in zip(self.first, self.cost, strict=True):
             able = np.flatnonzero(cost - cost.min() < limit - self.value)
@@ -84,7 +85,7 @@ class Bound:
 
 
 class Pricing:
-    """The bounds that `prices` prove, for completions within `windows` where these are given."""
+    """The bounds that `prices` prove, for completions within `windows` if these are given."""
 
     def __init__(self, fluid: Fluid, prices: Prices, windows: list[tuple[float, float]] | None = None) -> None:
         self.fluid, self.prices = fluid, prices
@@ -94,11 +95,11 @@ class Pricing:
         self.paid = np.concatenate([(prices.price.sum(axis=1) * prices.lengths)[::-1].cumsum()[::-1], [0.0]])
 
     def _earned(self, kind: int) -> FloatArray:
-        """v(mu, cell): values x cells."""
+        """Return v(mu, cell): values x cells."""
         of, prices = self.fluid.kinds[kind], self.prices
         cost = np.concatenate([prices.price, np.zeros((1, self.fluid.resources))]) @ of.use.T
         earned = np.zeros((len(self.values), len(prices.times)))
-        # The same prices come back in many cells, and idle cells have none.
+        # Many cells share the same prices, and prices of idle cells are 0.
         rows, back = np.unique(cost, axis=0, return_inverse=True)
         for i, row in enumerate(rows):
             best = (self.values[:, None] * of.speed - row).max(axis=1)
@@ -106,7 +107,7 @@ class Pricing:
         return earned
 
     def _cells(self, job: int, start: int) -> FloatArray:
-        """The cost of finishing in each cell from `start` on, values x cells; -inf where a value gives no bound."""
+        """Return the cost of finishing in each cell from `start` on, values x cells; -inf without a bound."""
         prices, work = self.prices, float(self.fluid.work[job])
         earned = self.earned[self.fluid.kind[job]]
         ends = np.zeros((len(self.values), len(prices.times) - start))
@@ -118,14 +119,14 @@ class Pricing:
         return np.asarray(cells + self.values[:, None] * work)
 
     def _closed(self, job: int, start: int) -> BoolArray:
-        """Cells from `start` on in which the job cannot finish."""
+        """Return the cells from `start` on in which the job cannot finish."""
         earliest, latest = self.windows[job]
         begin = self.prices.times[start:]
         end = np.append(begin[1:], np.inf)
         return np.asarray((end < earliest) | (begin > latest))
 
     def bound(self) -> Bound:
-        """The bound at time 0."""
+        """Return the bound at time 0."""
         first, cost, total = [], [], -float(self.paid[0])
         for j in range(self.fluid.jobs):
             first.append(self.prices.cell(float(self.fluid.arrival[j])))
@@ -134,16 +135,16 @@ class Pricing:
         return Bound(total, first, cost)
 
     def finish_costs(self, job: int) -> FloatArray:
-        """Flow time plus priced use of `job` if it finishes in each cell from its arrival on; inf where it may not."""
+        """Return flow time plus priced use of `job` for its finish in each cell from its arrival on, or inf."""
         start = self.prices.cell(float(self.fluid.arrival[job]))
         best = self._cells(job, start).max(axis=0)
         best[self._closed(job, start)] = np.inf
         return np.asarray(best)
 
     def tail(self, job: int, start: int) -> Tail | None:
-        """A lower bound on what the residual work of `job` costs from border `start` on: flow time plus priced use.
+        """Return a lower bound on the cost of `job`'s residual work from border `start` on: flow time plus priced use.
 
-        None where the job must have finished by then, so that no work may remain.
+        None if the job must have finished by then, so that its residual work is 0.
         """
         if self._closed(job, start).all():
             return None
@@ -154,7 +155,7 @@ class Pricing:
         return tail(self.values[usable], lower_bound[usable], float(self.fluid.work[job]))
 
     def later(self, job: int) -> float:
-        """The bound of `job` and all that arrive after it alone: their costs less the prices from its arrival on."""
+        """Return the bound of `job` and all later jobs: their costs less the prices from its arrival on."""
         start = self.prices.cell(float(self.fluid.arrival[job]))
         total = -float(self.paid[start])
         for j in range(job, self.fluid.jobs):

@@ -1,14 +1,14 @@
-"""Dynamic programming over what has been used, job after job, kept small by Lagrangian bounds.
+"""Dynamic programming over the resources used, job after job, with Lagrangian bounds that limit its size.
 
-A state after i jobs says how much of every resource their columns use, and the smallest cost of doing so. The next job
-extends it by each of its columns. Of states that use the same, only the cheapest is kept; where there are few states,
-so are only those that are not dominated, that is, for which no other uses no more and costs no more. The cheapest state
+A state after i jobs has the use of every resource by their columns, and the smallest cost of it. The next job
+extends it by each of its columns. Only the cheapest of several states with equal use is kept. Among few states, only
+non-dominated ones are kept: no other state has at most the same use and cost. The cheapest state
 after the last job is the optimum.
 
 The Lagrangian relaxation (`formulations/workers/relaxation.py`) keeps the states few. In a plan of value v or less the
-reduced costs add up to no more than v - L: columns and states beyond that are dropped, and most resources then suffice
-for every choice. How far the optimum lies above L is found by trial: v grows from just above L until there is a plan of
-value v or less, the best of which is optimal, or until v reaches the value of a known plan.
+reduced costs sum to at most v - L. Columns and states beyond that are dropped, and most resources then suffice
+for every choice. The distance of the optimum above L is found by trial: v grows from just above L until a plan of
+value v or less exists, the best of which is optimal, or until v reaches the value of a known plan.
 
 After any job there may be `STATES` states. Beyond that the search refuses.
 """
@@ -27,17 +27,20 @@ from mlsched.formulations.workers.columns import Columns, can_run_short, total
 from mlsched.formulations.workers.relaxation import Relaxed, round_off
 from mlsched.solvers.workers._lagrangian import relax
 
-#: States a run may hold after any job: about 500 MB while they grow.
+#: Most states after any job: about 500 MB while they grow.
 STATES = 1_000_000
-#: The first trial goes this share of the way from the bound to the known value; each further one GROWTH times as far.
+#: The first trial is at this share of the way from the bound to the known value; each further trial GROWTH times as
+#: far.
 FIRST, GROWTH = 1 / 64, 4
-#: Dominance is checked among so many states or fewer; among more, only between states of equal use.
+#: Dominance is checked among at most this number of states; among more, only between states of equal use.
 FEW = 3_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Proved:
-    """A plan and its proof. chosen: one column for each job, by index. bound: no plan costs less. optimal: nor more."""
+    """A plan and its proof. chosen: one column for each job, by index. bound: lower bound on the cost of all plans.
+    optimal: whether the plan attains it.
+    """
 
     chosen: IntArray
     bound: int
@@ -46,7 +49,7 @@ class Proved:
 
 
 def cheapest(choice: Columns, limits: Limits | None = None) -> Proved:
-    """The cheapest plan; the best known one and a bound where the time limit ends the search.
+    """Return the cheapest plan, or the best known plan and a bound if the time limit ends the search.
 
     Raises TooLarge beyond `STATES` states.
     """
@@ -61,7 +64,7 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Proved:
             better = _search(choice, relaxed, most, clock)
             if better is not None:
                 return Proved(better, total(choice, better), True, clock.work)
-            # There is no plan of at most `most`.
+            # All plans cost more than `most`.
             low, reach = most + 1, GROWTH * reach
     except OutOfTime:
         return Proved(known, low, False, clock.work)
@@ -69,7 +72,7 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Proved:
 
 
 def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Proved | None:
-    """The cheapest plan by the plain recursion, without bounds; None where the time limit ends it."""
+    """Return the cheapest plan by the plain recursion, without bounds; None if the time limit ends it."""
     clock = _Clock(limits or Limits())
     free = Relaxed(1, np.zeros_like(choice.capacity), np.zeros_like(choice.cost), 0)
     try:
@@ -81,7 +84,7 @@ def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Proved | 
 
 
 class _Clock:
-    """The time limit, and how much has been done."""
+    """The time limit, and the work done."""
 
     def __init__(self, limits: Limits) -> None:
         self.deadline = Deadline(limits.seconds)
@@ -107,7 +110,7 @@ class _States:
 
 
 def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) -> IntArray | None:
-    """The cheapest plan of value `most` or less (any where None), as columns by index; None where there is none."""
+    """Return the cheapest plan of value `most` or less (any if None), as columns by index; None if infeasible."""
     clock.work["searches"] += 1
     slack = None if most is None else relaxed.slack(most)
     kept = np.arange(len(choice.job)) if slack is None else np.flatnonzero(relaxed.reduced <= slack)
@@ -155,7 +158,7 @@ def _too_many() -> TooLarge:
 
 
 def _grow(state: _States, mine: IntArray, cost: IntArray, reduced: IntArray, use: IntArray) -> _States:
-    """Every state with every column of the next job."""
+    """Extend every state by every column of the next job."""
     count = len(mine)
     return _States(
         (state.used[:, None, :] + use[None, :, :]).reshape(len(state.cost) * count, use.shape[1]),
@@ -171,7 +174,7 @@ def _pick(state: _States, index: IntArray) -> _States:
 
 
 def _cheapest(state: _States) -> _States:
-    """The states that no other dominates, as far as `FEW` allows to check it."""
+    """Return the non-dominated states, as far as `FEW` allows the check."""
     order = np.lexsort((state.cost, *state.used.T[::-1]))
     used, cost = state.used[order], state.cost[order]
     new = np.ones(len(order), dtype=bool)
@@ -186,7 +189,7 @@ def _cheapest(state: _States) -> _States:
         covers = np.ones((len(order), len(order)), dtype=bool)
         for r in range(used.shape[1]):
             covers &= amounts[:, None, r] <= amounts[None, :, r]
-        # No two states use the same any more, so no two can dominate each other.
+        # All uses are different now, so two states cannot dominate each other.
         np.fill_diagonal(covers, False)
         covers &= cost[by_cost][:, None] <= cost[by_cost][None, :]
         order = order[np.sort(by_cost[~covers.any(axis=0)])]

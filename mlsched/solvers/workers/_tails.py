@@ -16,7 +16,7 @@ SEGMENTS = 8
 class Tail:
     """A lower bound on the cost of the residual work w: base + sum of slope * (the part of w within each segment).
 
-    width: of each of the SEGMENTS segments. slope: likewise, increasing.
+    width: of each of the SEGMENTS segments. slope: of each segment, increasing.
     """
 
     base: float
@@ -25,9 +25,9 @@ class Tail:
 
 
 def tail(slopes: FloatArray, values: FloatArray, work: float) -> Tail:
-    """The maximum of some of the affine functions slopes * w + values on [0, work], few enough for a tail.
+    """Return the maximum of some of the affine functions slopes * w + values on [0, work], few enough for a tail.
 
-    Each of them is a lower bound, so their maximum is one.
+    Each of them is a lower bound, and so is their maximum.
     """
     points = np.linspace(0.0, work, SEGMENTS)
     chosen = sorted(set((slopes[:, None] * points + values[:, None]).argmax(axis=0).tolist()), key=lambda i: slopes[i])

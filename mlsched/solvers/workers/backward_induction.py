@@ -1,15 +1,15 @@
 """Workers online, exactly: the best policy of a small Markov decision process, by backward induction.
 
-State: the jobs that are there with what they have left, and how many are still to come. From a state and an allocation
-the run goes on until the next job arrives or the first of them is done. Gaps are memoryless and only whole iterations
-count, so the states are finitely many; and every event takes a job to come or a job that is there, so no state is come
-back to. The value of a state is the least, over all allocations, of
+State: the jobs in the system with their remaining iterations, and the number of future jobs. From a state and an
+allocation the run continues until the next job arrives or the first of them finishes. Gaps are memoryless and only
+complete iterations count, so the states are finitely many. Every event uses up a future job or finishes a present
+one, so states never repeat. The value of a state is the least, over all allocations, of
 
     (jobs there) * E[length of the stay] + sum over the next states of probability * value.
 
 Between two ms at which an iteration of some job ends, arrivals lead to the same state: their probabilities are summed
 in closed form. An allocation is dropped as soon as its sum exceeds the best one's. Floats; the judge recomputes the
-value from the policy alone.
+value only from the policy.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from mlsched.core.registry import exact_algorithm
 from mlsched.instances.workers import Policy, Stream
 from mlsched.solvers.workers._events import Given, Kinds, changes, first_finish, remaining_after
 
-#: States that are worked off, at most: some minutes.
+#: Limit on processed states: some minutes.
 MOST_STATES = 300_000
-#: What is there: (model, iterations left) in arrival order.
+#: The jobs in the system: (model, iterations left) in arrival order.
 Jobs = tuple[tuple[int, int], ...]
 
 
@@ -39,7 +39,7 @@ def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | N
 
 
 class Program:
-    """Values and best allocations of the states of a stream, as they are needed."""
+    """Values and best allocations of the states of a stream, computed on demand."""
 
     def __init__(self, stream: Stream, deadline: Deadline) -> None:
         self.stream, self.deadline = stream, deadline
@@ -53,7 +53,7 @@ class Program:
         self._joined: dict[tuple[int, Jobs], float] = {}
 
     def value(self, coming: int, jobs: Jobs) -> float:
-        """The least expected sum of times in the system from this state on, ms."""
+        """Return the least expected sum of times in the system from this state on, in ms."""
         if not jobs:
             return self._arrival(coming, ()) if coming else 0.0
         state = (coming, jobs)
@@ -67,19 +67,19 @@ class Program:
             for given in self.kinds.allocations(tuple(m for m, _ in jobs)):
                 if (worth := self._follow(coming, jobs, given, best)) < best:
                     best, chosen = worth, given
-            assert chosen is not None  # every job can train alone
+            assert chosen is not None  # a single job can always train
             self.known[state] = best, chosen
         return self.known[state][0]
 
     def _arrival(self, coming: int, jobs: Jobs) -> float:
-        """The value when the next job joins these."""
+        """Return the value when the next job joins these."""
         state = (coming, jobs)
         if state not in self._joined:
             self._joined[state] = sum(chance * self.value(coming - 1, (*jobs, new)) for chance, new in self.types)
         return self._joined[state]
 
     def _follow(self, coming: int, jobs: Jobs, given: tuple[Given, ...], enough: float) -> float:
-        """The value of an allocation; something not below `enough` where it is not better."""
+        """Return the value of an allocation, or any number of at least `enough` if it is not better."""
         remaining = [b for _, b in jobs]
         iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
         end = first_finish(remaining, iteration)
@@ -93,7 +93,7 @@ class Program:
         ended = _after(jobs, remaining, iteration, end)
         nobody = stay ** (end - 1)
         total += nobody * (self._arrival(coming, ended) / self.stream.gap + stay * self.value(coming, ended))
-        # From each of these ms on, an arrival finds one iteration more of some job done.
+        # From each of these ms on, an arrival finds one more iteration of some job complete.
         until = end
         for since in reversed(changes(remaining, iteration, end)):
             if total >= enough:
@@ -104,7 +104,7 @@ class Program:
         return total
 
     def policy(self) -> Policy:
-        """The best allocations of the states that a run under them may come to."""
+        """Return the best allocations of the states that are reachable under them."""
         slots, rows = max(1, self.stream.jobs), list[tuple[int, Jobs, tuple[Given, ...]]]()
         seen, stack = set[tuple[int, Jobs]](), [(self.stream.jobs, Jobs())]
         while stack:
@@ -121,7 +121,7 @@ class Program:
         return table_of(rows, slots)
 
     def _next(self, coming: int, jobs: Jobs, given: tuple[Given, ...]) -> list[tuple[int, Jobs]]:
-        """The states that may follow a state under an allocation."""
+        """Return the states that may follow a state under an allocation."""
         remaining = [b for _, b in jobs]
         iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
         end = first_finish(remaining, iteration)
@@ -140,7 +140,7 @@ def _after(jobs: Jobs, remaining: list[int], iteration: list[int], ms: int) -> J
 
 
 def table_of(rows: list[tuple[int, Jobs, tuple[Given, ...]]], slots: int) -> Policy:
-    """Rows (coming, jobs, what they get) as a policy with so many slots."""
+    """Convert rows (coming, jobs, allocations) to a policy with `slots` slots."""
     shape = (len(rows), slots)
     model, remaining = np.full(shape, -1), np.zeros(shape, dtype=np.int64)
     workers, ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)

@@ -1,13 +1,14 @@
-"""Workers over a horizon in the simulated world, exactly: the best run of whole workers and PSs, arrivals known.
+"""Workers over a horizon in the simulated world, exactly: the best run of integer workers, arrivals known.
 
-Where `clairvoyant` shares the cluster freely in time, this keeps to the clock: workers and PSs are shared out anew when
-a job arrives or is done, and each job loses the iteration it has started (Chic, Eq. 7); somebody trains whenever
-somebody is there. It is what a scheduler of that world could reach if it knew all arrivals, so the difference to the
-best policy (`backward-induction`) is what not knowing them costs. Such runs are a part of the horizon's plans: the
-bound holds for them alone.
+While `clairvoyant` shares the cluster freely in time, this solver follows the clock. Workers and PSs are allocated
+again when a job arrives or finishes, and each job loses its started iteration (Chic, Eq. 7). At least one job trains
+while any is present. It is the best result of a scheduler of that world that knows all arrivals, so the difference to
+the best policy (`backward-induction`) is the cost of unknown arrivals. Such runs are a part of the horizon's plans:
+the
+bound is valid only for them.
 
-Recursion over decisions. Once the last job has arrived, the time no longer matters, and values are kept by what the
-jobs have left; before that each path has a time of its own.
+Recursion over decisions. After the last arrival, the time no longer matters, and values are cached by the remaining
+work of the jobs; before that each path has a time of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mlsched.solvers.workers._events import NS, WAITS, Given, Kinds, first_finis
 
 
 class There(NamedTuple):
-    """A job that is there: its number in the run, its kind, and the iterations that it has left."""
+    """A job in the system: its number in the run, its type, and its remaining iterations."""
 
     job: int
     kind: int
@@ -32,14 +33,14 @@ class There(NamedTuple):
 
 
 class Coming(NamedTuple):
-    """A job that will arrive: its kind, its iterations, and when, ms."""
+    """A future job: its type, its iterations, and its arrival in ms."""
 
     kind: int
     iterations: int
     arrival: int
 
 
-#: A stay between two decisions: its first and last ms, and (job, what it gets) of those that train.
+#: A stay between two decisions: its first and last ms, and (job, its allocation) of the training jobs.
 Stay = tuple[int, int, tuple[tuple[int, Given], ...]]
 
 
@@ -55,14 +56,14 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | 
 
 
 class Runs:
-    """Best runs on one cluster; what is found is kept for further runs of jobs of the same kinds."""
+    """Best runs on one cluster; results are kept for further runs of jobs of the same types."""
 
     def __init__(self, kinds: Kinds, deadline: Deadline) -> None:
         self.kinds, self.deadline, self.states = kinds, deadline, 0
         self._known: dict[tuple[tuple[int, int], ...], tuple[int, tuple[Given, ...]]] = {}
 
     def best(self, jobs: list[Coming]) -> tuple[int, list[Stay]]:
-        """The least sum of times in the system, ms, and the run; jobs in arrival order."""
+        """Return the least sum of times in the system, in ms, and the run; jobs in arrival order."""
         if not jobs:
             return 0, []
         return self._from(jobs[0].arrival, (), 0, jobs)
@@ -87,11 +88,11 @@ class Runs:
             further, stays = self._from(now + lasts, after, arrived, jobs)
             if best is None or cost + further < best[0]:
                 best = cost + further, [_stay(now, lasts, there, given), *stays]
-        assert best is not None  # every job can train alone
+        assert best is not None  # a single job can always train
         return best
 
     def _last(self, now: int, there: tuple[There, ...]) -> tuple[int, list[Stay]]:
-        """The best that jobs come to when nobody else will come, and what they then do."""
+        """Return the best value of the jobs without further arrivals, and the stays that reach it."""
         value, stays = self.value(tuple((t.kind, t.remaining) for t in there)), list[Stay]()
         while there:
             given = self._known[tuple((t.kind, t.remaining) for t in there)][1]
@@ -101,7 +102,7 @@ class Runs:
         return value, stays
 
     def value(self, jobs: tuple[tuple[int, int], ...]) -> int:
-        """The least sum of times, ms, of jobs (kind, iterations left) when nobody else will come."""
+        """Return the least sum of times, in ms, of jobs (type, iterations left) without further arrivals."""
         if not jobs:
             return 0
         if jobs not in self._known:
@@ -119,14 +120,14 @@ class Runs:
                 cost += self.value(tuple((kind, b) for (kind, _), b in zip(jobs, after, strict=True) if b))
                 if best is None or cost < best[0]:
                     best = cost, given
-            assert best is not None  # every job can train alone
+            assert best is not None  # a single job can always train
             self._known[jobs] = best
         return self._known[jobs][0]
 
     def _until(
         self, there: tuple[There, ...], given: tuple[Given, ...], arrival: int | None
     ) -> tuple[int, tuple[There, ...]]:
-        """How long it takes to the next event, an arrival after so many ms or a finish, and who is left then."""
+        """Return the ms to the next event, an arrival after `arrival` ms or a finish, and the jobs left then."""
         iteration = [self.kinds.iteration(t.kind, pair) for t, pair in zip(there, given, strict=True)]
         remaining = [t.remaining for t in there]
         lasts = first_finish(remaining, iteration)
@@ -141,7 +142,7 @@ def _stay(now: int, lasts: int, there: tuple[There, ...], given: tuple[Given, ..
 
 
 def _stages(horizon: Horizon, stays: list[Stay]) -> Stages:
-    """A run as a plan of the horizon: a stage per stay, and one before it where nobody is there."""
+    """Convert a run to a plan of the horizon: a stage per stay, and another before it while the system is empty."""
     ends, rows = list[int](), list[tuple[int, int, int, int, int]]()
     finish = np.zeros(len(horizon.arrival), dtype=np.int64)
     for start, end, training in stays:

@@ -1,4 +1,4 @@
-"""Workers by enumeration: every allowed number of workers and PSs for every job, or neither."""
+"""Workers by enumeration: every allowed number of workers and PSs for every job, or waiting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.workers import NEVER, Instance, Plan
 
-#: Plans a run may examine: about 1 s.
+#: Limit on plans per run: about 1 s.
 MOST_PLANS = 2**21
 
 

@@ -6,14 +6,14 @@ in configurations (`_event_lp.py`). The optimum is the best over all orders:
 1. an incumbent: orders from a few ways of sharing the cluster, improved by local search (`_orders.py`);
 2. prices of the resources over time, which prove a bound mostly within half a percent, and with it windows in which
    each job can finish in a schedule better than the incumbent (`_prices.py`, `_price_lp.py`);
-3. a depth-first search over orders inside the windows, in which each prefix is bounded by its LP and what the prices
-   say of the work that remains (`_order_search.py`). When it meets a better schedule, 2. starts again from that.
+3. a depth-first search over orders inside the windows, in which each prefix is bounded by its LP and the price bound
+   of the remaining work (`_order_search.py`). A better schedule restarts it from 2.
 
-Bounds are floats: dual rather than primal values, less what the solver's tolerances may amount to. A prefix is cut when
-its bound reaches the incumbent less 10^-7 of it, so "optimal" means within 10^-6, the horizon's `tolerance`.
+Bounds are floats: dual rather than primal values, less the largest effect of the solver's tolerances. A prefix is cut
+when its bound reaches the incumbent less 10^-7 of it, so "optimal" means within 10^-6, the horizon's `tolerance`.
 
 The model allows time-sharing inside a stage and has no floor (parts of iterations count), and re-scheduling is free:
-whatever a scheduler of whole workers and PSs achieves, this value is a lower bound on it.
+this value is a lower bound for every scheduler of integer workers and PSs.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from mlsched.solvers.workers._prices import Bound, Prices, Pricing
 
 #: Longest cell of the price grid, in mean works / 1000.
 CELL = 200.0
-#: Grids for prices, the finest first: cell length in CELLs, and whether the incumbent's events are borders. Where the
-#: program of the first is too large, coarser grids narrow the windows until that of a finer one is not.
+#: Grids for prices, the finest first: cell length in CELLs, and whether the incumbent's events are borders. If the
+#: program of the first is too large, coarser grids narrow the windows until the program of a finer grid is small
+#: enough.
 LEVELS = ((1.0, True), (2.5, False), (1.75, False), (1.25, False), (1.0, False), (1.0, True))
 #: Share of a time limit that local search may use.
 LOCAL = 0.3
@@ -46,7 +47,7 @@ LOCAL = 0.3
 
 @dataclasses.dataclass
 class _Clock:
-    """When to stop: the wall clock, or the nodes of all searches."""
+    """The stopping rule: the wall clock, or the nodes of all searches."""
 
     limits: Limits
     nodes: int = 0
@@ -55,7 +56,7 @@ class _Clock:
         self.deadline = Deadline(self.limits.seconds)
 
     def local_search_over(self) -> bool:
-        """Whether local search has had its share of the time; the remaining time is for the bound."""
+        """Return whether local search has used its share of the time; the remaining time is for the bound."""
         remaining = self.deadline.remaining()
         if remaining is None or self.limits.seconds is None:
             return False
@@ -98,13 +99,13 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | 
     plan, value = _stages(instance, data, best)
     bound = min(proved * data.unit_ns / NS, value)
     optimal = stopped == "proof" and value - bound <= instance.tolerance * max(1.0, value)
-    # A proof in scaled units that rounding to whole ns spoils (a total of less than a ms) is no proof of the plan.
+    # Rounding to integer ns may spoil a proof in scaled units (a total of less than a ms); then the plan is unproven.
     why: StoppedBy = "proof" if optimal else "backend" if stopped == "proof" else stopped
     return Outcome("optimal" if optimal else "feasible", plan, bound, why, {"nodes": clock.nodes})
 
 
 def priced(data: Fluid, best: Incumbent, remaining_seconds: Callable[[], float | None]) -> tuple[Pricing, Bound]:
-    """The best prices at hand and the bound they prove, with windows for schedules better than `best`."""
+    """Return the best available prices and their bound, with windows for schedules better than `best`."""
     times = _price_lp.grid(best.time, data.arrival, CELL)
     # First the capacity duals of the incumbent's own LP.
     stage = np.clip(np.searchsorted(best.time, times[1:] - 1e-9), 0, len(best.price) - 1)
@@ -135,7 +136,7 @@ def _empty() -> Stages:
 
 
 def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, float]:
-    """The incumbent in whole ns, and its total completion time in ms."""
+    """Return the incumbent in integer ns, and its total completion time in ms."""
     ends, length, finish = [data.start_ns], [0.0], np.zeros(data.jobs, dtype=np.int64)
     for (kind, job), before, now in zip(best.order[1:], best.time, best.time[1:], strict=False):
         exact = int(instance.arrival[job]) * NS if kind == ARRIVE else data.start_ns + int(np.ceil(now * data.unit_ns))
@@ -162,7 +163,16 @@ def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, fl
 def _whole(
     instance: Horizon, data: Fluid, stage: int, entries: list[tuple[int, int, float]], length: int, ns: float
 ) -> list[tuple[int, int, int, int, int]]:
-    """(stage, job, workers, PSs, ns) of a stage's entries, rounded down so that time and capacity suffice exactly."""
+    """Return (stage, job, workers, PSs, ns) of a stage's entries, rounded down to satisfy time and capacity exactly.
+
+    Args:
+        instance: The horizon.
+        data: Its scaled data.
+        stage: Number of the stage.
+        entries: (job, configuration, time in that configuration), scaled.
+        length: Length of the stage in ns.
+        ns: Nanoseconds per scaled unit.
+    """
     job = np.array([j for j, _, _ in entries])
     w = np.array([int(data.of(j).workers[c]) for j, c, _ in entries])
     p = np.array([int(data.of(j).ps[c]) for j, c, _ in entries])

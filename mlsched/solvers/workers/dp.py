@@ -1,6 +1,6 @@
-"""Workers exactly by dynamic programming over what is used (`_state_search.py`).
+"""Workers exactly by dynamic programming over the resources used (`_state_search.py`).
 
-It works for any number of resources as long as there are few states after each job. With Lagrangian bounds (the
+It works for any number of resources if the states after each job are few. With Lagrangian bounds (the
 default) these are a few hundred on the paper's models at 40 times its cluster; without (`reduce=false`, for tests)
 there is one for each sum of uses. Beyond 1,000,000 states it refuses.
 """

@@ -1,4 +1,4 @@
-"""Workers online by enumeration: every policy, each judged as a whole."""
+"""Workers online by enumeration: every policy, each judged completely."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.workers import NEVER, Policy, Stream
 
-#: Policies that are judged, at most: some 5 s.
+#: Limit on judged policies: about 5 s.
 MOST_POLICIES = 10_000
 State = tuple[int, tuple[tuple[int, int], ...]]
 
@@ -37,7 +37,7 @@ def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | N
 
 
 def _states(stream: Stream) -> list[State]:
-    """Every state there can be: any jobs of the types, with any iterations left, in any order, and any to come."""
+    """Return every state: any jobs of the types, in any order, any remaining iterations, and any future jobs."""
     types = zip(stream.type_model.tolist(), stream.type_iterations.tolist(), strict=True)
     single = sorted({(m, b) for m, iterations in types for b in range(1, iterations + 1)})
     found: list[State] = []
@@ -47,7 +47,7 @@ def _states(stream: Stream) -> list[State]:
 
 
 def _choices(stream: Stream, state: State) -> list[tuple[tuple[int, int], ...]]:
-    """What the jobs of a state may get, capacity aside."""
+    """Return the allocations of the jobs in a state, without regard to capacity."""
     _, workers, ps = stream.time.shape
     own = []
     for m, _ in state[1]:

@@ -13,5 +13,5 @@ from mlsched.solvers.workers._lagrangian import columns_of
 def build(
     instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, reduce: bool = True
 ) -> Formulation:
-    """A MIP with a binary for each column of a job, without those that Lagrangian bounds rule out (reduce)."""
+    """Build a MIP with a binary per column of a job; with `reduce`, without columns that Lagrangian bounds rule out."""
     return model(columns_of(instance, reduce))

@@ -1,1 +1,1 @@
-"""Known-bug models: small models about which solvers were wrong, asked of those installed before they are believed."""
+"""Known-bug models: small models on which solvers were wrong, as tests of the installed solvers."""

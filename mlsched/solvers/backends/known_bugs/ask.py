@@ -1,4 +1,4 @@
-"""One known-bug model asked of one engine, and whether what it said is right."""
+"""Test of one engine on one known-bug model: is its answer right?"""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits
 from mlsched.solvers.backends.known_bugs.models import KnownBug
 
-#: Engines that known-bug models are put to, and the distribution whose version is theirs.
+#: Engines that are tested on known-bug models, and the distribution whose version identifies them.
 ENGINES = {"cp-sat": "ortools", "highs": "highspy", "scip": "ortools", "ortools-highs": "ortools"}
-#: right; wrong; silent: it claimed nothing (an error, a limit, "unbounded or infeasible"); not asked: it takes no such
-#: model (CP-SAT and continuous variables).
+#: right; wrong; silent: without a claim (an error, a limit, "unbounded or infeasible"); not asked: the engine does not
+#: accept such a model (CP-SAT and continuous variables).
 Verdict = Literal["right", "wrong", "silent", "not asked"]
 #: Values and rows agree up to this share of the larger one: solvers compute in floats.
 TOLERANCE = 1e-6
-#: Bounds for CP-SAT, which needs some; no known-bug model's optimum comes near them.
+#: Bounds for CP-SAT, which needs finite ones; the optima of all known-bug models are far inside them.
 FAR = 10**9
-#: Work of one answer: nodes, or deterministic seconds; the models take a few.
+#: Work limit per answer: nodes, or deterministic seconds; the models need a few.
 MOST = {"cp-sat": 20.0, "highs": 100_000.0, "scip": 100_000.0, "ortools-highs": 100_000.0}
 
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """What an engine said: "optimal", "infeasible", "unbounded" or why it claims none of these; value and solution."""
+    """An engine's answer: "optimal", "infeasible", "unbounded" or the reason for silence; value and solution."""
 
     status: str
     value: float | None = None
@@ -36,7 +36,7 @@ class Said:
 
 
 def judged(known_bug: KnownBug, engine: str) -> tuple[Verdict, str]:
-    """The verdict on an engine, and in words what it said."""
+    """Return the verdict on an engine, and a description of its answer."""
     if engine == "cp-sat" and not all(v.integer for v in known_bug.variables):
         return "not asked", ""
     try:
@@ -59,7 +59,7 @@ def _near(a: float, b: float) -> bool:
 
 
 def _broken(known_bug: KnownBug, solution: tuple[float, ...]) -> str:
-    """What a solution breaks; empty where it breaks nothing."""
+    """Return a description of the constraint that a solution violates; empty if it is feasible."""
     value = {v.name: x for v, x in zip(known_bug.variables, solution, strict=True)}
     for v in known_bug.variables:
         if v.integer and not _near(value[v.name], round(value[v.name])):
@@ -167,7 +167,7 @@ def _cp_sat(known_bug: KnownBug, engine: str) -> Said:
     if status != cp_model.OPTIMAL:
         return Said({cp_model.INFEASIBLE: "infeasible"}.get(status, solver.status_name(status)))
     if known_bug.answer == "unbounded":
-        # Within bounds that CP-SAT needs, no model is unbounded.
+        # Within the bounds that CP-SAT needs, every model is bounded.
         return Said("not asked for a ray")
     solution = tuple(float(solver.value(columns[v.name])) for v in known_bug.variables)
     return Said("optimal", round(solver.objective_value) / scale, solution)

@@ -1,4 +1,4 @@
-"""The known-bug model's models, read from `models.toml` in exact fractions."""
+"""The known-bug models, read from `models.toml` in exact fractions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-#: A coefficient, a right side or a bound as large as this, or larger, makes a model "wide".
+#: A coefficient, right-hand side or bound of at least this size makes a model "wide".
 WIDE = 10**6
-#: What there is in a model that its solver may be wrong about.
+#: Features of a model about which its solver may be wrong.
 Feature = Literal["binary", "integer", "continuous", "unbounded", "wide"]
 Terms = Mapping[str, Fraction]
 
@@ -24,7 +24,7 @@ _TERM = re.compile(r"([+-]?)\s*(\d+(?:\.\d+)?)?\s*([A-Za-z]\w*)?")
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """Bounds (None: none) and whether it is an integer."""
+    """Bounds (None: unbounded) and integrality of a variable."""
 
     name: str
     low: Fraction | None
@@ -34,7 +34,7 @@ class Variable:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """low <= sum of terms <= high; None where there is no such end."""
+    """low <= sum of terms <= high; None for a missing end."""
 
     terms: Terms
     low: Fraction | None
@@ -58,7 +58,7 @@ class KnownBug:
 
     @functools.cached_property
     def features(self) -> frozenset[Feature]:
-        """What it has (`features_of`)."""
+        """Return its features (`features_of`)."""
         low = [-np.inf if v.low is None else float(v.low) for v in self.variables]
         high = [np.inf if v.high is None else float(v.high) for v in self.variables]
         numbers = [float(x) for row in self.rows for x in (*row.terms.values(), row.low or 0, row.high or 0)]
@@ -66,7 +66,14 @@ class KnownBug:
 
 
 def features_of(low: Any, high: Any, integer: Any, numbers: Iterable[float]) -> frozenset[Feature]:
-    """The features of a model with such bounds and kinds of variables; numbers: coefficients and right sides."""
+    """Return the features of a model with these bounds and types of variables.
+
+    Args:
+        low: Lower bounds of the variables.
+        high: Upper bounds of the variables.
+        integer: Whether each variable is an integer.
+        numbers: All coefficients and right-hand sides.
+    """
     low, high, integer = np.asarray(low, float), np.asarray(high, float), np.asarray(integer, bool)
     binary = integer & (low >= 0) & (high <= 1)
     finite = np.abs(np.concatenate([low, high, np.fromiter(numbers, float)]))
@@ -82,7 +89,7 @@ def features_of(low: Any, high: Any, integer: Any, numbers: Iterable[float]) -> 
 
 @functools.cache
 def known_bugs() -> tuple[KnownBug, ...]:
-    """All of them, in the file's order."""
+    """Return all known-bug models, in the order of the file."""
     text = resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
     return tuple(_known_bug(table) for table in tomllib.loads(text)["model"])
 
@@ -115,7 +122,7 @@ def _known_bug(table: dict[str, Any]) -> KnownBug:
 
 
 def _row(text: str) -> Row:
-    """`3 x - y <= 2`, `x = 1`, `1 <= x <= 2`."""
+    """Parse a row: `3 x - y <= 2`, `x = 1`, `1 <= x <= 2`."""
     parts = [part.strip() for part in re.split(r"(<=|>=|=)", text)]
     if len(parts) == 5:
         low, _, middle, _, high = parts
@@ -126,7 +133,7 @@ def _row(text: str) -> Row:
 
 
 def _terms(text: str) -> Terms:
-    """`3 x - 0.5 y` as name -> coefficient; a number alone (`0`) has no terms."""
+    """Parse `3 x - 0.5 y` as name -> coefficient; a single number (`0`) is an empty mapping."""
     coefficients: dict[str, Fraction] = {}
     rest = text.strip()
     while rest:

@@ -1,10 +1,10 @@
-"""Whom to believe about which models: a version that is wrong about a known-bug model proves nothing about models like
-it.
+"""Trust in engines: a version that is wrong about a known-bug model proves nothing about similar models.
 
-A model is like a known-bug model when it has all of its features (`features_of`): a solver that is wrong about integer
-and continuous variables together is believed about 0-1 variables alone. Versions that this release was tested with are
-in `TESTED`; another version is asked all known-bug models once per process, when a model of its is first proved
-optimal."""
+A model is similar to a known-bug model if it has all of its features (`features_of`). For example, a solver that is
+wrong about models with both integer and continuous variables is still trusted on pure 0-1 models. `TESTED` lists the
+versions that this release was tested with. Any other version is tested on all known-bug models once per process, when
+it first proves a model optimal.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from mlsched.core.versions import versions
 from mlsched.solvers.backends.known_bugs.ask import ENGINES, judged
 from mlsched.solvers.backends.known_bugs.models import Feature, known_bugs
 
-#: (engine, version) -> the known-bug models about which it is wrong; held against the installed ones by the tests.
+#: (engine, version) -> the known-bug models about which it is wrong; the tests compare this with the installed
+#: versions.
 TESTED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("cp-sat", "9.15.6755"): (),
-    # Integers with bounds of 10^7 and more, with and without presolve: HiGHS issue 3296 is of that kind.
+    # Integers with bounds of at least 10^7, with and without presolve, as in HiGHS issue 3296.
     ("highs", "1.13.1"): ("equality-with-large-bounds", "equality-with-large-bounds-mixed", "highs-3090"),
     ("scip", "9.15.6755"): (),
     # HiGHS 1.12.0.
     ("ortools-highs", "9.15.6755"): ("highs-2585", "highs-1704", "highs-3090"),
 }
-#: Known-bug models that only presolve is wrong about: models with continuous columns are proved twice
+#: Known-bug models about which only presolve is wrong: models with continuous columns are proved twice
 #: (`second_opinion.py`).
 PROVED_TWICE = ("highs-3090",)
 
 
 def version_of(engine: str) -> str:
-    """The version of the engine's distribution."""
+    """Return the version of the engine's distribution."""
     return versions().get(ENGINES[engine], "unknown")
 
 
 def failed(engine: str) -> tuple[str, ...]:
-    """Names of the known-bug models about which the installed version of an engine is wrong."""
+    """Return the names of the known-bug models about which the installed version of an engine is wrong."""
     tested = TESTED.get((engine, version_of(engine)))
     return _asked(engine) if tested is None else tested
 
@@ -48,7 +49,7 @@ def _asked(engine: str) -> tuple[str, ...]:
 
 
 def doubt(engine: str, features: Callable[[], frozenset[Feature]]) -> str | None:
-    """Why this engine's proof about a model with such features is not believed; None where it is."""
+    """Return why this engine's proof about a model with such features is rejected; None if it is accepted."""
     if engine not in ENGINES or not (wrong := failed(engine)):
         return None
     has = features()
@@ -63,13 +64,13 @@ def doubt(engine: str, features: Callable[[], frozenset[Feature]]) -> str | None
 
 
 def refuse(engine: str, features: Callable[[], frozenset[Feature]]) -> None:
-    """Raise BackendError where an engine is not believed about a model with such features: a front is proofs alone."""
+    """Raise BackendError if an engine is not trusted on a model with such features: a front consists only of proofs."""
     if (why := doubt(engine, features)) is not None:
         raise BackendError(why)
 
 
 def believed(outcome: Outcome, engine: str, features: Callable[[], frozenset[Feature]]) -> Outcome:
-    """The outcome of an engine; one that proves nothing, and says why, where the engine is not believed."""
+    """Return the outcome of an engine; if the engine is not trusted, an outcome without proof that explains this."""
     if outcome.status not in ("optimal", "infeasible") or (why := doubt(engine, features)) is None:
         return outcome
     status: Status = "unknown" if outcome.plan is None else "feasible"

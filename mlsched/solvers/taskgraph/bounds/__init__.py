@@ -1,1 +1,1 @@
-"""What tightens bounds of task graphs by solving something small."""
+"""Tighter bounds of task graphs from small subproblems."""

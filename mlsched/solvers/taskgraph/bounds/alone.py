@@ -1,11 +1,12 @@
-"""What a job needs when it has the cluster to itself: placement-aware critical paths.
+"""The minimum times of a single job on the empty cluster: placement-aware critical paths.
 
-Heads and tails of `Layout` follow the longest chain of durations. Alone on all nodes a job may still take longer: more
-replicas than a node holds must send between nodes or wait for each other. Every plan of the instance, cut to one job,
-is a plan for that job alone, so the optima of the small problems below bound every plan. They are found by CP-SAT and
-only proved bounds are used. Without this, `eight-replicas` 1001, 1003, 1004 and 1006 take 1.4 times the work.
+Heads and tails of `Layout` follow the longest chain of durations. Even by itself a job may take longer: if it has more
+replicas than a node has room for, they must send between nodes or wait for each other. Every plan of the instance,
+restricted to one job, is a plan for that job, so the optima of the small problems below bound every plan. They are
+found by CP-SAT and only proved bounds are used. Without this, `eight-replicas` 1001, 1003, 1004 and 1006 take 1.4
+times the work.
 
-CP-SAT's presolve takes longer than these searches: without it they prove the same in a third of the CPU time (seeds
+CP-SAT's presolve takes longer than these searches: without it they prove the same in one third of the CPU time (seeds
 1000 to 1002 of every preset).
 """
 
@@ -28,15 +29,15 @@ from mlsched.solvers.taskgraph.state import BUILDING
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import LinearExprT
 
-#: Deterministic time that each small problem may take, and the most runs of a job that is looked at.
+#: Deterministic time limit of each small problem, and the most runs of an examined job.
 WORK_EACH, MOST_RUNS = 0.5, 60
 
 
 def sharpened(layout: Layout, remaining: Callable[[], float | None] = lambda: None) -> tuple[Layout, float]:
-    """The layout with larger heads, tails and earliest completions of mandatory runs, and the work spent.
+    """Return the layout with larger heads, tails and earliest completions of mandatory runs, and the work spent.
 
-    The layout itself when nothing is gained. Jobs whose critical path is attained keep theirs, and so do those to which
-    it does not come within the wall seconds that `remaining()` says are left (None: there is no limit).
+    Without a gain, the layout itself is returned. Jobs that attain their critical path keep it, as do all jobs not
+    reached within the wall seconds of `remaining()` (None: unlimited).
     """
     work, alone = 0.0, list(layout.alone)
     head, tail = [dict(row) for row in layout.head], [dict(row) for row in layout.tail]
@@ -64,14 +65,14 @@ def _over(seconds: float | None) -> bool:
 
 
 class _Single:
-    """A job's mandatory iterations alone on the cluster."""
+    """The mandatory iterations of one job on the empty cluster."""
 
     def __init__(self, layout: Layout, j: int, remaining: Callable[[], float | None]) -> None:
         self.offset, self.work, self.remaining = layout.tasks_of[j][0], 0.0, remaining
         self.model = IntervalModel(Layout.of(alone(layout, j)), ("total_jct",))
 
     def lower_bound(self, expression: LinearExprT) -> int:
-        """A proved lower bound of an expression, mostly its minimum; 0, which is one, when the time is over."""
+        """Return a proved lower bound of an expression, mostly its minimum; 0 when the time is over."""
         seconds = self.remaining()
         if _over(seconds):
             return 0
@@ -81,7 +82,7 @@ class _Single:
         search = Search(self.model.cp, chosen)
         search.run()
         self.work += search.work[WORK] + BUILDING
-        # An unknown status carries no bound; 0 is one, since no time is negative.
+        # An unknown status has no bound; 0 is valid, since times are not negative.
         return 0 if search.bound is None else round(search.bound)
 
     def sharpen(self, head: list[dict[int, int]], tail: list[dict[int, int]]) -> None:
@@ -89,14 +90,14 @@ class _Single:
         completion = self.model.completion[0]
         for (k, i), start in self.model.start.items():
             if isinstance(start, int):
-                continue  # a run under way
+                continue  # a started run
             task = k + self.offset
             head[task][i] = max(head[task][i], self.lower_bound(start))
             tail[task][i] = max(tail[task][i], self.lower_bound(completion - self.model.end[k, i]))
 
 
 def alone(layout: Layout, j: int) -> Instance:
-    """The instance of job j's mandatory iterations alone."""
+    """Return the instance with only job j's mandatory iterations."""
     instance = layout.instance
     tasks = np.array(layout.tasks_of[j], dtype=np.int64)
     edges = np.flatnonzero(instance.task_job[instance.edge_from] == j)

@@ -1,4 +1,4 @@
-"""The linear relaxation of total_jct solved by HiGHS: prices, of which the bound is evaluated in integers.
+"""The linear relaxation of total_jct solved by HiGHS: its prices give a bound that is evaluated in integers.
 
 Without it: 3 instead of 4 of 6 hard `six-replicas` proved, and 3 instead of 4 of 5 `eight-replicas`.
 """
@@ -16,21 +16,21 @@ from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._relaxation import SCALE, Columns, LinearBound, LinearProgram, windows_of
 from mlsched.solvers.backends.highs import run_lp
 
-#: Largest LP that is set up.
+#: Largest LP that is built.
 MOST_COLUMNS = 150_000
-#: Deterministic time that is booked for an iteration of the simplex method, a column of the LP.
+#: Deterministic time that is charged for an iteration of the simplex method, per column of the LP.
 ITERATION = 2e-8
 
-#: HiGHS has one scheduler of threads per process, which cannot be set up anew while another thread solves.
+#: HiGHS has one thread scheduler per process, which cannot be reset while another thread solves.
 _ALONE = threading.Lock()
 
 
 def relax(
     layout: Layout, shared: Sequence[Pool], upper: int, seconds: float | None, threads: int = 1
 ) -> tuple[LinearBound | None, float]:
-    """What the relaxation proves of plans of total_jct <= `upper`, and the deterministic time that is booked for it.
+    """Return the relaxation's bound on plans of total_jct <= `upper`, and the deterministic time to charge for it.
 
-    Nothing (None) where the LP is too large, the time is up, or no plan can be so good.
+    The bound is None if the LP is too large, the time is over, or such a plan does not exist.
     """
     windows = windows_of(layout, upper)
     columns = None if windows is None else Columns(windows)
@@ -44,11 +44,11 @@ def relax(
 
 
 def _prices(program: LinearProgram, seconds: float | None, threads: int) -> tuple[IntArray | None, int]:
-    """Prices >= 0 of the rows in multiples of 1/SCALE, None when the limit struck first; iterations of the simplex."""
+    """Return prices >= 0 of the rows in multiples of 1/SCALE (None if the limit came first), and simplex iterations."""
     import highspy
 
     highs = highspy.Highs()
-    # Without this reset a second thread count in one process ends in kNotset, without any solution.
+    # Without this reset, a second number of threads in one process ends in kNotset, without any solution.
     highspy.Highs.resetGlobalScheduler(True)
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", threads)
@@ -66,7 +66,8 @@ def _prices(program: LinearProgram, seconds: float | None, threads: int) -> tupl
     highs.passModel(lp)
     run_lp(highs)
     iterations = max(0, highs.getInfo().simplex_iteration_count)
-    # Infeasible means that no plan is as good as `upper`, which some plan attains; there are no prices to show it.
+    # Infeasible would mean that all plans are worse than `upper`, which a plan attains; it does not give prices as
+    # proof.
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None, iterations
     prices = np.maximum(-np.asarray(highs.getSolution().row_dual, dtype=np.float64), 0)

@@ -1,1 +1,1 @@
-"""What answers the sub-problems of fronts of task graphs."""
+"""Solution of the sub-problems of task-graph fronts."""

@@ -20,14 +20,14 @@ from mlsched.solvers.taskgraph.bounds.relaxation import relax
 from mlsched.solvers.taskgraph.plans.schedule import search
 from mlsched.solvers.taskgraph.proofs.values import MOST, worth_placing
 
-#: Schedules that are generated for a first plan, a run of the instance each.
+#: Schedules that are generated for a first plan, each by one run of the instance.
 DECODINGS = 30
 #: Models that are kept, a few megabytes each.
 MODELS = 16
 
 
 class Boxed:
-    """The time-indexed model where total_jct is bounded (`timed`), and the model of what can be due (`due`)."""
+    """The time-indexed model for bounded total_jct (`timed`), and the model of work due by the deadlines (`due`)."""
 
     def __init__(
         self,
@@ -44,21 +44,21 @@ class Boxed:
         self._signs = [1 if layout.instance.objective(o).sense == "min" else -1 for o in objectives]
         self.helpers = Helpers()
         self.timed, self.due = timed(layout, objectives), due(layout, objectives)
-        #: Which objective total_jct is; -1 where it is none.
+        #: Index of total_jct among the objectives; -1 if it is missing.
         self.at = objectives.index("total_jct") if "total_jct" in objectives else -1
         self._shared = pools(layout) + packed(layout)
-        #: Of total_jct.
+        #: For total_jct.
         self.lower_bound = max(0, total_completion_bound(layout, self._shared) - sum(layout.arrival))
-        #: The linear relaxation of plans as good as a first one; made once, for its bound, windows and pools.
+        #: The linear relaxation of plans as good as a first plan; built once, for its bound, windows and pools.
         self._linear: LinearBound | None = None
         self._first: Timetable | None = None
-        #: Sub-problems ask for the same bounds on total_jct again and again.
+        #: Sub-problems repeat the same bounds on total_jct.
         self._made = functools.lru_cache(MODELS)(self._without_boxes)
         if self.timed:
             self._begin()
 
     def _begin(self) -> None:
-        """A first plan and the linear relaxation of those as good."""
+        """Generate a first plan and the linear relaxation of plans as good."""
         layout = self.layout
         runs = sum(1 for _ in layout.runs())
         self._first, _ = search(layout, DECODINGS * runs, self.seed)
@@ -69,14 +69,14 @@ class Boxed:
                 self.lower_bound = max(self.lower_bound, min(self._linear.bound, value))
 
     def values(self, plan: Timetable) -> tuple[int, ...]:
-        """A plan's objectives, by the judge."""
+        """Return a plan's objectives, by the judge."""
         values = self.layout.instance.evaluate(plan)
         return tuple(sign * values[o] for sign, o in zip(self._signs, self._objectives, strict=True))
 
     def upper(
         self, weights: Sequence[int], boxes: Sequence[Bounds], low: Sequence[int | None], plan: Timetable | None
     ) -> int | None:
-        """The most total_jct of plans in the boxes that are no worse than a plan in them; None: too much, or unknown.
+        """Return the most total_jct of plans in the boxes at least as good as `plan`; None if too large or unknown.
 
         sum_k w_k f_k <= its value and f_k >= low_k give f_jct <= (its value - sum of the others' w_k low_k) / w_jct.
         """
@@ -92,12 +92,12 @@ class Boxed:
         return self.narrow(values[self.at] + spare // weights[self.at])
 
     def end(self, box: Bounds) -> int | None:
-        """The most total_jct of plans in a box; None: too much."""
+        """Return the most total_jct of plans in a box; None if too large."""
         end = box[self.at]
         return None if end is None else self.narrow(end)
 
     def narrow(self, upper: int) -> int | None:
-        """A bound on total_jct; None where the model would be too large."""
+        """Tighten a bound on total_jct; return None if the model would be too large."""
         return upper if size(self.layout, upper) <= MOST else None
 
     def _without_boxes(self, upper: int, hard: bool) -> TimeIndexed:
@@ -109,7 +109,7 @@ class Boxed:
         return DueModel(self.layout, tuple(o for o in self._objectives if o != "total_jct"), self._shared)
 
     def by_time(self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, hard: bool = False) -> TimeIndexed:
-        """The model of plans in the boxes of total_jct at most `upper`; with counts, which pay where that is `hard`."""
+        """Return the model of plans in the boxes of total_jct at most `upper`; with counts if `hard`."""
         made = copy.copy(self._made(upper, hard))
         if made.reason is None:
             made.cp = made.cp.clone()
@@ -119,7 +119,7 @@ class Boxed:
         return made
 
     def by_due(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> DueModel:
-        """The model of plans in the boxes, whatever their total_jct, which must have no weight."""
+        """Return the model of plans in the boxes with any total_jct, which must have weight 0."""
         made = copy.copy(self._due)
         made.cp = made.cp.clone()
         self._in_boxes(made, boxes)
@@ -127,29 +127,29 @@ class Boxed:
         return made
 
     def _sum(self, made: TimeIndexed | DueModel, weights: Sequence[int]) -> Any:
-        """The weighted sum without its constant."""
+        """Return the weighted sum without its constant."""
         triples = zip(self._objectives, self._signs, weights, strict=True)
         return sum(sign * weight * made.terms[name] for name, sign, weight in triples if weight)
 
     def _in_boxes(self, made: TimeIndexed | DueModel, boxes: Sequence[Bounds]) -> None:
-        """Each objective of the model in the box that is chosen."""
+        """Add constraints: each objective of the model is in the selected box."""
         literals: list[Any] = [1] if len(boxes) == 1 else [made.cp.new_bool_var("") for _ in boxes]
         if len(boxes) > 1:
             made.cp.add_exactly_one(literals)
         for k, ends in enumerate(zip(*boxes, strict=True)):
             name, sign = self._objectives[k], self._signs[k]
             if name in made.objectives and any(end is not None for end in ends):
-                # What has no bound in some boxes only is bounded there by the variables.
+                # An objective that only some boxes bound is bounded in the others by its variables.
                 filled = [self._high[k] if end is None else end for end in ends]
                 room = sum(end * literal for end, literal in zip(filled, literals, strict=True))
                 made.cp.add(sign * made.terms[name] - room <= -sign * made.constant[name])
 
 
 def timed(layout: Layout, objectives: Sequence[str]) -> bool:
-    """Whether cutting planes help plans of bounded total_jct."""
+    """Return whether cutting planes help plans of bounded total_jct."""
     return "total_jct" in objectives and worth_placing(layout)
 
 
 def due(layout: Layout, objectives: Sequence[str]) -> bool:
-    """Whether all objectives but total_jct depend only on what is done by the deadlines."""
+    """Return whether all objectives except total_jct depend only on the work done by the deadlines."""
     return worth(layout, [o for o in objectives if o != "total_jct"]) and worth_placing(layout)

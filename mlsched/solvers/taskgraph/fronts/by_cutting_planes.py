@@ -16,10 +16,10 @@ from mlsched.solvers.taskgraph.fronts.boxed import Boxed
 from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Result
 from mlsched.solvers.taskgraph.proofs.values import Steps
 
-#: Deterministic time of a search after which those that follow are taken to be hard, and get counts (`_counts`).
+#: After a search of this deterministic time, the following searches count as hard and get counts (`_counts`).
 HARD = 1.2
 
-#: A plan as an answer of the interval model.
+#: Converts a plan to an answer of the interval model.
 AnswerOf = Callable[[Sequence[int], Timetable], Answer]
 
 
@@ -37,8 +37,8 @@ class Asked:
 class ByCuttingPlanes:
     """Searches by cutting planes, one after the other.
 
-    `leading` is the objective of which a unit outweighs whatever the others may be, if there is one; `low` bounds the
-    objectives of all plans in the boxes that will be asked for; `upper` bounds total_jct in them, where it is known.
+    `leading` is an objective, if any, of which one unit outweighs all values of the others; `low` bounds the
+    objectives of all plans in the requested boxes; `upper` bounds total_jct in them, if known.
     """
 
     def __init__(
@@ -47,22 +47,22 @@ class ByCuttingPlanes:
         self._boxed, self._leading, self._answer_of, self._upper = boxed, leading, answer_of, upper
         self._search: Cut | None = None
         self._stopped = False
-        #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
+        #: A lower bound on total_jct of plans in the boxes; proofs on the way remain for the next turn.
         self._lower = self._low = max(boxed.lower_bound, low[boxed.at] or 0) if boxed.at >= 0 else 0
-        #: The incumbent in total_jct, and whether there is known to be a plan in the boxes.
+        #: The incumbent in total_jct, and whether a plan in the boxes is known.
         self._incumbent: Timetable | None = None
         self._feasible = False
-        #: Whether searches take long, as far as is known, and the deterministic time of the last one.
+        #: Whether searches take long, as far as is known, and the deterministic time of the last search.
         self._hard, self._work = False, 0.0
 
     def stop(self) -> None:
-        """End the search, from any thread, for good."""
+        """End the search permanently, from any thread."""
         self._stopped = True
         if self._search is not None:
             self._search.stop()
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """An answer within limits; `work` is the deterministic time of each search."""
+        """Return an answer within limits; `work` is the deterministic time of each search."""
         deadline = Deadline(seconds)
         weights, at = list(asked.weights), self._boxed.at
         if at >= 0 and self._leading == at:
@@ -83,7 +83,7 @@ class ByCuttingPlanes:
         return Answer("unknown" if result is None else "infeasible")
 
     def _best(self, made: TimeIndexed | DueModel, deadline: Deadline, work: float | None) -> Result:
-        """The model's best plan."""
+        """Return the model's best plan."""
         limits = Limits(deadline.remaining(MOMENT), work, 1, self._boxed.seed)
         cut = self._search = Cut(made, limits, self._boxed.helpers)
         if self._stopped:
@@ -94,7 +94,7 @@ class ByCuttingPlanes:
         return result
 
     def _within(self, asked: Asked, upper: int, deadline: Deadline, work: float | None) -> Answer:
-        """The best plan of total_jct at most `upper`: first of the leading objective, then of the sum of the others."""
+        """Return the best plan of total_jct at most `upper`, by the leading objective, then the sum of the others."""
         boxes, k = asked.boxes, self._leading
         rest = [0 if j == k else weight for j, weight in enumerate(asked.weights)]
         if self._low == upper:
@@ -102,7 +102,7 @@ class ByCuttingPlanes:
             rest = [0 if j == self._boxed.at else weight for j, weight in enumerate(rest)]
         if k is not None:
             first = [int(j == k) for j in range(len(rest))]
-            # With counts: mostly this is about ties at a total_jct near the lower bound, which is hard.
+            # With counts: mostly the question is about ties at a total_jct near the lower bound, which is hard.
             result = self._best(self._boxed.by_time(first, boxes, upper, hard=True), deadline, work)
             if not isinstance(result, Timetable) or not any(rest):
                 return self._answer(asked, result)
@@ -112,15 +112,15 @@ class ByCuttingPlanes:
     # -- the smallest total_jct ----------------------------------------------------------------------------------------
 
     def _smallest_total_jct(self, asked: Asked, deadline: Deadline, work: float | None) -> Answer:
-        """The smallest total_jct, and of such plans one that is best in the others, even if that is not asked for."""
+        """Return the plan of smallest total_jct that is best in the others, even if their sum was not requested."""
         weights, at, values = list(asked.weights), self._boxed.at, asked.values
         others = [0 if j == at else weight for j, weight in enumerate(weights)]
         upper = self._upper
         if values is not None and not any(others):
-            # No better than the hint is a proof one value earlier.
+            # A proof that the hint is optimal needs one value less.
             upper = values[at] - 1
         elif values is None and upper is None and not self._feasible:
-            # Nothing bounds total_jct: values would be refuted without end where there is no plan at all.
+            # total_jct is unbounded: without any plan, values would be refuted endlessly.
             if not self._boxed.due:
                 return Answer("unknown")
             result = self._best(self._boxed.by_due([0] * len(weights), asked.boxes), deadline, work)
@@ -136,10 +136,18 @@ class ByCuttingPlanes:
     def _earliest(
         self, boxes: Sequence[Bounds], then: Sequence[int], deadline: Deadline, work: float | None, upper: int | None
     ) -> Result:
-        """The best plan, by the weighted sum `then`, of those of the smallest total_jct, which is at most `upper`.
+        """Return the plan of smallest total_jct that is best by the weighted sum `then`.
 
-        At the lower bound of total_jct the best plan is looked for, and beyond it any. None as well where windows would
+        At the lower bound of total_jct the best plan is searched, above it any plan. Returns None also if windows
+        would
         be too wide.
+
+        Args:
+            boxes: Boxes of the objectives.
+            then: Weights of the objectives for ties.
+            deadline: End of the search.
+            work: Deterministic time of each search.
+            upper: Upper bound on total_jct; None if unknown.
         """
         boxed, steps = self._boxed, Steps()
         while (value := self._next(steps.size, upper)) is not None:
@@ -158,7 +166,7 @@ class ByCuttingPlanes:
         return self._best(boxed.by_time(then, boxes, self._lower, self._hard), deadline, work)
 
     def _next(self, step: int, upper: int | None) -> int | None:
-        """The total_jct to ask for next: some above the bound, or halfway to the incumbent; None: none."""
+        """Return the next total_jct to try: some steps above the bound, halfway to the incumbent, or None."""
         value = self._lower + step - 1
         if self._incumbent is not None:
             value = min(value, (self._lower + self._incumbent_value - 1) // 2)
@@ -168,16 +176,16 @@ class ByCuttingPlanes:
 
     @property
     def _incumbent_value(self) -> int:
-        """The total_jct of the incumbent."""
+        """Return the total_jct of the incumbent."""
         assert self._incumbent is not None
         return self._boxed.values(self._incumbent)[self._boxed.at]
 
 
 def total(weights: Sequence[int], values: Sequence[int]) -> int:
-    """The weighted sum of objectives."""
+    """Return the weighted sum of objectives."""
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
 def with_end(box: Bounds, k: int, end: int) -> Bounds:
-    """The part of a box where objective k is at most `end`."""
+    """Restrict a box to values of objective k of at most `end`."""
     return tuple(min(end, end if u is None else u) if j == k else u for j, u in enumerate(box))

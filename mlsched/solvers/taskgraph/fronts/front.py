@@ -1,9 +1,9 @@
 """Sub-problems of fronts: by the interval model, and by models that suit the sub-problem.
 
-Where total_jct is bounded, by the boxes or by a plan that is known, that is the time-indexed model with its narrow
-windows; else, where the other objectives know no time after the deadlines, first the model of what can be due. Both are
+If the boxes or a known plan bound total_jct, the second model is the time-indexed model with its narrow windows. Else,
+if the other objectives depend only on the deadlines, it is first the model of work due by then. Both are
 searched by cutting planes (`boxed`, `by_cutting_planes`). The interval model begins, because it proves many
-sub-problems at once; then the two have turns that grow. What was proved in larger boxes bounds what comes after.
+sub-problems at once; then the two alternate in growing turns. Proofs in larger boxes bound later sub-problems.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ from mlsched.solvers.taskgraph.one_objective import search
 #: (formulation, threads, parameters) -> its search.
 Make = Callable[[Formulation, int, Mapping[str, Any]], Limited]
 
-#: Deterministic time of the interval model at first, and the shortest, which it has after it has failed to prove again
-#: and again.
+#: Deterministic time of the interval model at first, and its minimum after repeated failures.
 FIRST_TURN, SHORTEST_TURN = 0.3, 0.02
-#: Deterministic time of the first turns, of cutting planes (each search) and of the interval model, which needs more
-#: seconds for it; how turns grow.
+#: Deterministic time of the first turns of cutting planes (each search) and of the interval model, which needs more
+#: seconds per unit; growth of the turns.
 TURN, GROWTH = (80.0, 5.0), 2.0
 #: Core-guided search, without a linear relaxation. (With more threads CP-SAT has strategies of its own.)
 CORE = {"optimize_with_core": True, "linearization_level": 0}
 
 
 def front_model(layout: Layout, objectives: tuple[str, ...]) -> Formulation:
-    """The interval model, which is helped with its sub-problems where something can help."""
+    """Return the interval model, with assistance for its sub-problems if available."""
     made = model(layout, objectives)
     if not timed(layout, objectives) and not due(layout, objectives):
         return made
@@ -53,7 +52,7 @@ def front_model(layout: Layout, objectives: tuple[str, ...]) -> Formulation:
 
 
 class _Shared:
-    """What all searchers of a front share: what was proved, and what models are made of."""
+    """The common data of all searchers of a front: proofs, and the parts of models."""
 
     def __init__(self, layout: Layout, objectives: tuple[str, ...], plain: Limited, seed: int) -> None:
         self._layout, self._objectives, self._high, self._seed = layout, objectives, plain.high, seed
@@ -62,13 +61,13 @@ class _Shared:
         self.ties = ties(objectives, plain.low, plain.high)
         self._lock = threading.Lock()
         self.known = Known(plain.low)
-        #: How many threads all searchers have together.
+        #: Number of threads of all searchers together.
         self.threads = 0
-        #: Answers to questions that were not asked yet.
+        #: Answers to future questions.
         self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
 
     def keep(self, asked: Asked, answer: Answer) -> None:
-        """Cutting planes for total_jct alone also answer what comes next: the weighted sum with no more of it."""
+        """Keep the answer to the next question: the smallest total_jct also has the smallest weighted sum."""
         at, values = self.boxed.at, answer.values
         if values is None or answer.status != "optimal" or not _only(asked.weights, at):
             return
@@ -84,7 +83,7 @@ class _Shared:
 
     @property
     def boxed(self) -> Boxed:
-        """Made when it is needed, which easy fronts never do."""
+        """Return the boxed models, which are built when first needed; easy fronts never need them."""
         with self._lock:
             if self._boxed is None:
                 self._boxed = Boxed(sharpened(self._layout)[0], self._objectives, self._high, self._seed, self.ties)
@@ -92,10 +91,10 @@ class _Shared:
 
 
 class Assisted:
-    """The `Searcher` of a interval model with help; several share what they know.
+    """The `Searcher` of an interval model with help; several searchers share their results.
 
-    An objective alone is soon known to be no better than that of a known point, where a tie-break would take long; and
-    total_jct is minimised, because its bounds are what is hard to prove, and then serve sub-problems to come.
+    A single objective is soon proved optimal at a known point, where a tie-break would take long. total_jct is
+    minimised because its bounds are hard to prove, and they also serve later sub-problems.
     """
 
     stages: Stages | None = "two"
@@ -121,26 +120,26 @@ class Assisted:
         self._helper: ByCuttingPlanes | None = None
 
     def another(self) -> Assisted:
-        """One more for the same question, for another thread."""
+        """Return a copy for the same question, for another thread."""
         one = copy.copy(self)
         one._set(self._plain.another())
         return one
 
     def stop(self) -> None:
-        """End the solve under way, from any thread; one that has not begun begins none the less."""
+        """End the running solve, from any thread; a solve that has not begun still begins."""
         self._stopped.set()
         self._plain.stop()
         if (helper := self._helper) is not None:
             helper.stop()
 
     def close(self) -> None:
-        """See `Assistant`."""
+        """Close as in `Assistant`."""
         self._shared.close()
 
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """See `Scalar.minimise`."""
+        """Minimise as in `Scalar.minimise`."""
         self._stopped.clear()
         deadline = Deadline(limit)
         answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
@@ -161,7 +160,7 @@ class Assisted:
         return answer
 
     def _leading(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> int | None:
-        """The objective of which a unit outweighs whatever the others may be in the boxes, if there is one."""
+        """Return an objective of which one unit outweighs all values of the others in the boxes, if any."""
         k = max(range(len(weights)), key=lambda j: weights[j])
         rest, ends = 0, loosest(boxes)
         for j, (weight, low, high, end) in enumerate(zip(weights, self._known.ideal, self.high, ends, strict=True)):
@@ -176,12 +175,12 @@ class Assisted:
         return self._stopped.is_set() or deadline.passed()
 
     def _by_intervals(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """The answer of the interval model within limits; `work` is deterministic time."""
+        """Return the answer of the interval model within limits; `work` is deterministic time."""
         self._plain.work = work
         return self._plain.minimise(asked.weights, asked.boxes, asked.hint, seconds)
 
     def _helped(self, asked: Asked, deadline: Deadline) -> Answer:
-        """The answer of what suits the sub-problem: with the interval model in turns, each longer every time."""
+        """Return the answer of the suitable model, alternating with the interval model in growing turns."""
         boxed = self._shared.boxed
         if boxed.timed and _only(asked.weights, boxed.at) and all(end is None for box in asked.boxes for end in box):
             return self._unbounded(asked, deadline)
@@ -202,7 +201,7 @@ class Assisted:
             longer *= GROWTH
 
     def _unbounded(self, asked: Asked, deadline: Deadline) -> Answer:
-        """The smallest total_jct of all plans: nothing can be asked before it, so it has all threads."""
+        """Return the smallest total_jct of all plans, with all threads because every other question waits for it."""
         boxed = self._shared.boxed
         limits = Limits(deadline.remaining(MOMENT), None, self._shared.threads, boxed.seed)
         instance = boxed.layout.instance
@@ -216,7 +215,7 @@ class Assisted:
         return Answer("infeasible" if outcome.status == "infeasible" else "unknown", bound=bound)
 
     def _cutting_planes(self, asked: Asked) -> ByCuttingPlanes | None:
-        """Cutting planes for the sub-problem, where there is a model for them."""
+        """Return cutting planes for the sub-problem, if there is a model for them."""
         boxed, boxes = self._shared.boxed, asked.boxes
         leading, low = self._leading(asked.weights, boxes), self._known.within(boxes)
         upper = None
@@ -230,7 +229,7 @@ class Assisted:
         return ByCuttingPlanes(boxed, leading, self._answer_of, low, upper)
 
     def _answer_of(self, weights: Sequence[int], plan: Timetable) -> Answer:
-        """The best plan of a sub-problem as an answer of the interval model."""
+        """Return the best plan of a sub-problem as an answer of the interval model."""
         values = self._shared.boxed.values(plan)
         solution = self._plain.solution_of(self._made.encode(plan))
         if solution is None:
@@ -238,16 +237,16 @@ class Assisted:
         return Answer("optimal", values, total(weights, values), solution)
 
     def value_of(self, solution: Solution) -> Callable[[Any], Any]:
-        """See `Scalar.value_of`."""
+        """Return the function of `Scalar.value_of`."""
         return self._plain.value_of(solution)
 
     def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
-        """See `Scalar.values_of`."""
+        """Return the values of `Scalar.values_of`."""
         return self._plain.values_of(solution, variables)
 
 
 def _only(weights: Sequence[int], k: int) -> bool:
-    """Whether objective k is the only one with a weight."""
+    """Return whether only objective k has a weight."""
     return [j for j, weight in enumerate(weights) if weight] == [k]
 
 

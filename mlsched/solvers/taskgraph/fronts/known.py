@@ -1,4 +1,4 @@
-"""What sub-problems of a front prove for those that come after."""
+"""Proofs from sub-problems of a front, for later sub-problems."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from mlsched.core.scalar import Bounds, Weigh
 
 
 class Known:
-    """The smallest values of objectives in boxes, as sub-problems prove them."""
+    """The smallest values of objectives in boxes, as proved by sub-problems."""
 
     def __init__(self, low: Sequence[int | None]) -> None:
         self._proofs: list[tuple[int, Sequence[Bounds], int]] = []
         self._low = low
-        #: Of all plans.
+        #: Over all plans.
         self.ideal = list(low)
 
     def prove(self, k: int, boxes: Sequence[Bounds], value: int) -> None:
-        """No plan in the boxes has a smaller f_k than `value`, which some plan has."""
+        """Record that the smallest f_k of plans in the boxes is `value`, and is attained."""
         if len(boxes) > 1 and any(box[k] is not None for box in boxes):
-            return  # in a box with a bound on f_k there may be nothing, and beyond that bound less than `value`
+            return  # a box with a bound on f_k may be empty below it, while f_k is smaller than `value` beyond it
         self._proofs.append((k, boxes, value))
         if all(end is None for box in boxes for j, end in enumerate(box) if j != k):
             self.ideal[k] = value
 
     def within(self, boxes: Sequence[Bounds]) -> list[int | None]:
-        """What is proved of plans in some boxes, an objective after the other."""
+        """Return proven lower bounds for plans in some boxes, one per objective."""
         return [self._lower_bound(k, boxes) for k in range(len(self._low))]
 
     def _lower_bound(self, k: int, boxes: Sequence[Bounds]) -> int | None:
@@ -39,7 +39,7 @@ class Known:
         return None if None in known else min(v for v in known if v is not None)
 
     def _beyond(self, k: int, box: Bounds) -> Iterator[int]:
-        """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k.
+        """Yield bounds on f_k in a box that is tighter in another objective than a larger box ending at its f_k.
 
         Without them the front of `six-replicas` 1009 takes 1.2 times the work.
         """
@@ -51,16 +51,16 @@ class Known:
 
 
 def _holds(larger: Bounds, box: Bounds, *but: int) -> bool:
-    """Whether a box is within another one but for some objectives."""
+    """Return whether a box is within another one, ignoring some objectives."""
     pairs = enumerate(zip(larger, box, strict=True))
     return all(j in but or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
 
 
 def ties(objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> Weigh:
-    """The weights by which plans of equal total_jct are compared; see `Scalar.ties`.
+    """Return the weights that compare plans of equal total_jct; see `Scalar.ties`.
 
-    Where traffic is bounded it outweighs the others: the next sub-problems ask for less of it, and the best of the
-    others, whatever the traffic, is mostly known by then. Without this and `_Shared.keep` the front of `six-loose` 1003
+    Bounded traffic outweighs the others: the next sub-problems bound it further, and the best values of the
+    others, for any traffic, are mostly known by then. Without this and `_Shared.keep` the front of `six-loose` 1003
     takes 4 times the work, and that of `six-replicas` 1009 over 1.6 times.
     """
     equally = (1,) * len(objectives)

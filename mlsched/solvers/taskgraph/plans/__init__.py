@@ -1,1 +1,1 @@
-"""What finds plans of task graphs."""
+"""Search for plans of task graphs."""

@@ -24,11 +24,11 @@ from mlsched.solvers.taskgraph.state import State
 LIBRARY = Path(__file__).with_name("libannealed_lists.so")
 #: Share of the limits for the search, and the lists tried without a limit.
 SHARE, LISTS = 0.12, 200_000
-#: Deterministic time that is booked for placing a run.
+#: Deterministic time that is charged for placing a run.
 PLACING = 5e-8
 #: Temperature at first and at last in each round, in units of time, and the rounds, each from the best list.
 HOT, COLD, ROUNDS = 6.0, 0.12, 3
-#: Lists per call of the compiled code: the temperature, limits and Ctrl-C change nothing in between.
+#: Lists per call of the compiled code: the temperature, limits and Ctrl-C are checked only between calls.
 SLICE = 2_000
 #: Largest search: runs, times, cells in the table of used resources, and any number.
 MOST_RUNS, MOST_TIME, MOST_CELLS, MOST = 4_000, 20_000, 20_000_000, 2**30
@@ -116,11 +116,11 @@ class AnnealedLists:
 
     @property
     def value(self) -> int:
-        """The sum of completions of the best list, `IMPOSSIBLE` if it is too long."""
+        """Return the sum of completions of the best list, `IMPOSSIBLE` if it is too long."""
         return int(self._search.best)
 
     def anneal(self, most: int | None, seconds: float | None, state: State) -> None:
-        """Try lists until there were `most`, the seconds are over, or the state is done."""
+        """Run the annealing until `most` lists were tried, the seconds are over, or the state is done."""
         deadline, current_round = Deadline(seconds), 0
         while self.value < IMPOSSIBLE and not state.over:
             progress = 0.0 if most is None else self.tried / max(most, 1)

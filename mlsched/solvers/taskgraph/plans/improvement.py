@@ -1,4 +1,4 @@
-"""Better plans: neighbourhood search, and cutting planes where the bound is close or neighbourhoods have not helped.
+"""Better plans: neighbourhood search, and cutting planes if the bound is close or neighbourhoods have not helped.
 
 Without cutting planes here: of `six-replicas` 1036 stays open, 1030 takes 1.2 times the work and the plan of 1037 is
 101 instead of 100; on four `eight-replicas` the work is the same.
@@ -21,13 +21,13 @@ from mlsched.solvers.taskgraph.state import State
 
 #: The bound is close when it is within this share of the incumbent's value.
 CLOSE = 0.04
-#: Steps of neighbourhood search without a better plan after which cutting planes attempt one, where the bound is not
-#: close and where it is; and how many of these steps count when an attempt ends in nothing.
+#: Neighbourhood steps without a better plan before an attempt by cutting planes, for a distant and for a close bound;
+#: and the number of these steps that still count after a failed attempt.
 STALE, AGAIN = (10, 3), (5, 0)
-#: Deterministic time of the first attempt at a plan of some value, which grows with each that ends in nothing, and
-#: where jobs are kept.
+#: Deterministic time of the first attempt at a plan of some value, its growth after each failure, and the time when
+#: jobs are kept.
 ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
-#: The share of the jobs that are asked anew, and how far in time the others may move.
+#: Share of the jobs that are rescheduled, and the largest shift in time of the others.
 ANEW, MOVE = 0.7, 3
 
 
@@ -43,12 +43,12 @@ class Improvement:
         self._work = ATTEMPT
 
     def stop(self) -> None:
-        """End the step under way and all to come, from any thread."""
+        """End the running step and all later ones, from any thread."""
         self._values.stop()
         self._neighbourhoods.stop()
 
     def step(self) -> None:
-        """One neighbourhood, or one attempt by cutting planes."""
+        """Search one neighbourhood, or make one attempt by cutting planes."""
         state, before = self._state, self._state.upper
         close = state.incumbent - (state.lower or 0) <= CLOSE * state.incumbent
         if self._stale < STALE[close]:
@@ -62,7 +62,7 @@ class Improvement:
         self._stale = AGAIN[close] if state.upper == before else 0
 
     def _attempt(self) -> None:
-        """Ask for a value: halfway to the bound at first, nearer to the incumbent after each failure."""
+        """Try a value: halfway to the bound at first, nearer to the incumbent after each failure."""
         state = self._state
         better = state.incumbent - 1
         value = better - (better - (state.lower or 0) + 1) // 2 ** (self._failed + 1)
@@ -72,7 +72,7 @@ class Improvement:
             self._failed, self._work = self._failed + 1, self._work * PATIENCE
 
     def _attempt_near(self) -> None:
-        """Ask for any better value, while some jobs keep their nodes and about their times."""
+        """Try any better value, while some jobs keep their nodes and their approximate times."""
         state, layout = self._state, self._state.layout
         assert state.plan is not None
         value, runs = state.incumbent - 1, runs_of(state.plan)
@@ -84,7 +84,7 @@ class Improvement:
             earliest[run] = max(earliest.get(run, 0), start - MOVE)
             latest[run] = min(latest.get(run, start + MOVE), start + MOVE)
         windows = dataclasses.replace(windows, earliest=earliest, latest=latest)
-        # Counts are for proofs; without them more plans come of it here. Jobs that stay name the nodes.
+        # Counts are for proofs; without them cutting planes find more plans here. Jobs that stay name the nodes.
         made = TimeIndexed(staying(layout, kept), value, windows, self._shared, counting=False, named=True)
         if made.reason is None:
             made.cp.add(made.terms["total_jct"] <= value - made.constant["total_jct"])

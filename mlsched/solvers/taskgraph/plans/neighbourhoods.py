@@ -1,8 +1,8 @@
-"""Better plans of total_jct by large neighbourhood search: some tasks anew, the others on their nodes and in order.
+"""Better plans of total_jct by large neighbourhood search: reschedule some tasks, keep nodes and order of the others.
 
-Freed are whole jobs that complete at about the same time, that overlap most, or that are drawn at random, or else the
-tasks of a slice of time. The others keep their nodes, on each node their order, and start at most a little later. What
-remains is a small interval model that core-guided search closes more often than not; the number of jobs follows that.
+Freed are complete jobs that end at about the same time, that overlap most, or that are drawn at random, or else the
+tasks of a slice of time. The others keep their nodes, their order on each node, and start at most a little later. The
+result is a small interval model that core-guided search usually closes; the number of freed jobs adapts to that.
 (CP-SAT's own neighbourhoods free single intervals, which seldom helps jobs whose iterations wait for all their tasks.)
 Without it: 3 instead of 4 of 6 hard `six-replicas` proved, and `ten-replicas` 1000 at 230 instead of 225.
 """
@@ -27,9 +27,10 @@ from mlsched.solvers.backends.limits import WORK, within
 from mlsched.solvers.backends.search import Search
 from mlsched.solvers.taskgraph.state import BUILDING, State
 
-#: Deterministic time of a step, jobs freed at first, and how the number grows when a step is closed (else it shrinks).
+#: Deterministic time of a step, jobs freed at first, and the growth of this number after a closed step (else it
+#: shrinks).
 WORK_EACH, JOBS_FREED, GROWTH = 0.1, 2.0, 1.05
-#: How much later than before the other runs may start, at most.
+#: Largest delay of the other runs.
 LATER = (0, 2, 5, 10)
 KINDS = ("random", "completion", "overlap")
 #: Random numbers up to this are added to distances in time.
@@ -46,13 +47,13 @@ class Neighbourhoods:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """End the step under way and all to come, from any thread."""
+        """End the running step and all later ones, from any thread."""
         self._stopped.set()
         if self._search is not None:
             self._search.stop()
 
     def step(self) -> None:
-        """Search one neighbourhood: some tasks anew."""
+        """Search one neighbourhood, in which some tasks are rescheduled."""
         state, plan = self.state, self.state.plan
         assert plan is not None
         runs = runs_of(plan)
@@ -65,7 +66,7 @@ class Neighbourhoods:
             seed = int(self._rng.integers(2**31))
             chosen = within(Limits(state.remaining().seconds, WORK_EACH, seed=seed)).parameters
             chosen.optimize_with_core = True
-            # Small models: what prepares long searches costs more than it saves.
+            # Small models: preparation for long searches costs more than it saves.
             chosen.linearization_level = chosen.symmetry_level = chosen.cp_model_probing_level = 0
             self._search = search = Search(made.cp, chosen)
             if self._stopped.is_set():
@@ -77,7 +78,7 @@ class Neighbourhoods:
         self._size = min(max(1.0, self._size * (GROWTH if closed else 1 / GROWTH)), float(self.layout.jobs))
 
     def _freed(self, runs: Runs) -> set[int]:
-        """The tasks that are placed anew."""
+        """Return the tasks that are rescheduled."""
         layout, rng = self.layout, self._rng
         number = min(layout.jobs, int(self._size + rng.random()))
         if rng.random() * (len(KINDS) + 1) < 1:
@@ -88,7 +89,7 @@ class Neighbourhoods:
         return {k for j in drawn(layout, runs, rng, number) for k in layout.tasks_of[j]}
 
     def _slice(self, runs: Runs, at: float, number: int) -> set[int]:
-        """The tasks with the runs nearest to a time."""
+        """Return the tasks with the runs nearest to a time."""
         far: dict[int, float] = {}
         for (k, _), (_, start) in runs.items():
             away = abs(start + self.layout.duration[k] / 2 - at) + float(self._rng.random())
@@ -97,7 +98,7 @@ class Neighbourhoods:
 
 
 def staying(layout: Layout, kept: Runs) -> Layout:
-    """The layout in which the tasks of some runs may use only the nodes that these runs use."""
+    """Restrict the tasks of some runs to the nodes of these runs; return the layout."""
     nodes: dict[int, set[int]] = {}
     for (k, _), (n, _) in kept.items():
         nodes.setdefault(k, set()).add(n)
@@ -106,7 +107,7 @@ def staying(layout: Layout, kept: Runs) -> Layout:
 
 
 def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> list[int]:
-    """So many jobs that complete at about the same time, that overlap most, or that are drawn at random."""
+    """Return `number` jobs that end at about the same time, that overlap most, or that are drawn at random."""
     kind, one = str(rng.choice(KINDS)), int(rng.integers(layout.jobs))
     begin, end = _spans(layout, runs)
     far = NOISE * rng.random(layout.jobs)
@@ -120,7 +121,7 @@ def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> 
 
 
 def _spans(layout: Layout, runs: Runs) -> tuple[Any, Any]:
-    """When each job begins and ends (an array over jobs each); jobs without runs at 0."""
+    """Return when each job begins and ends, shape (jobs,) each; jobs without runs at 0."""
     begin, end = np.zeros((2, layout.jobs))
     seen: set[int] = set()
     for (k, _), (_, start) in runs.items():
@@ -132,7 +133,15 @@ def _spans(layout: Layout, runs: Runs) -> tuple[Any, Any]:
 
 
 def kept_model(layout: Layout, runs: Runs, freed: Collection[int], later: int, upper: int) -> IntervalModel:
-    """The model in which all tasks but the freed ones stay where they are, in their order, and start a little later."""
+    """Return the model in which all tasks except the freed ones keep their nodes and order, and start a little later.
+
+    Args:
+        layout: The layout.
+        runs: Runs of the current plan.
+        freed: The tasks to reschedule.
+        later: Largest delay of the other runs.
+        upper: Largest total_jct.
+    """
     kept = {run: at for run, at in runs.items() if run[0] not in freed}
     latest = {run: start + later for run, (_, start) in kept.items()}
     made = IntervalModel(staying(layout, kept), ("total_jct",), upper, relaxed=Relaxed(latest=latest), named=True)
@@ -143,7 +152,7 @@ def kept_model(layout: Layout, runs: Runs, freed: Collection[int], later: int, u
 
 
 def _in_turn(made: IntervalModel, kept: Runs) -> None:
-    """Of two runs that followed one another on a node, the later one still waits for the other."""
+    """Keep the order of successive runs on a node: the later run still waits for the earlier one."""
     layout = made.layout
     here: dict[int, list[tuple[int, int, Run]]] = {}
     for run, (n, start) in kept.items():

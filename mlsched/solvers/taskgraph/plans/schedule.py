@@ -1,7 +1,7 @@
 """Incumbents of total_jct: annealed orders of jobs, decoded by serial schedule generation.
 
-Each task goes to the node where it can start first. A number of decodings, not a time, limits the search: a seed
-gives one answer. Without annealing: 3 instead of 4 of 6 hard `six-replicas` proved, 1.1 times the work on
+Each task is placed on the node with its earliest start. A number of decodings, not a time, limits the search, so that
+a seed gives one answer. Without annealing: 3 instead of 4 of 6 hard `six-replicas` proved, 1.1 times the work on
 `eight-replicas`.
 """
 
@@ -15,9 +15,9 @@ from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.taskgraph.state import State
 
-#: Schedules that are generated for an incumbent, a run of the instance each, and the share of the seconds for them.
+#: Schedules that are generated for an incumbent, one run of the instance each, and their share of the seconds.
 DECODINGS, DECODING_SHARE = 60, 0.1
-#: Deterministic time that is booked for placing a run in a schedule.
+#: Deterministic time that is charged for placing a run in a schedule.
 PLACING = 2e-5
 #: Temperature at first, as a share of the value.
 HEAT = 0.02
@@ -35,7 +35,7 @@ def generate(state: State) -> None:
     plan, decodings = search(layout, most, limits.seed, deadline, enough)
     state.work["decodings"] = float(decodings)
     state.spend(PLACING * decodings * runs)
-    # Runs under way that do not fit together are placed as they are: then there is no plan at all.
+    # Started runs that conflict are placed unchanged: then every plan is infeasible.
     if plan is not None and not (layout.fixed and layout.instance.violations(plan)):
         state.offer(plan)
 
@@ -43,9 +43,16 @@ def generate(state: State) -> None:
 def search(
     layout: Layout, decodings: int, seed: int, deadline: Deadline | None = None, enough: int = 0
 ) -> tuple[Timetable | None, int]:
-    """The plan of the smallest total_jct among some decodings, and their number; no plan where a task has no node.
+    """Return the plan of smallest total_jct among some decodings (None if a task has no node), and their number.
 
-    The search ends at once when its completions sum to `enough`, a bound, or when the time is over.
+    The search ends early when its completions sum to `enough`, a bound, or when the time is over.
+
+    Args:
+        layout: The layout.
+        decodings: Number of decodings.
+        seed: Seed of the annealing.
+        deadline: End of the search.
+        enough: A lower bound on the sum of completions.
     """
     decoder = Decoder(layout)
     if layout.reason is not None or not layout.jobs or any(not layout.allowed[k] for k in decoder.tasks):
@@ -59,7 +66,7 @@ def search(
 
 
 class _Annealing:
-    """The best plan so far, the current order, and how many were tried."""
+    """The best plan so far, the current order, and the number of decodings."""
 
     def __init__(self, decoder: Decoder, rng: np.random.Generator, deadline: Deadline, enough: int) -> None:
         self.decoder, self.rng, self.deadline, self.enough = decoder, rng, deadline, enough
@@ -69,7 +76,7 @@ class _Annealing:
         self.order: list[int] = []
 
     def try_(self, order: list[int], heat: float = 1e-9) -> None:
-        """Decode; go on from here when it is no worse, or by chance."""
+        """Decode an order; accept it if it is at least as good, or by chance."""
         placed = self.decoder.decode(order)
         total = sum(self.decoder.completions(placed))
         self.used += 1
@@ -80,7 +87,7 @@ class _Annealing:
             self.best, self.placed = total, placed
 
     def anneal(self, until: int) -> None:
-        """Reorder until so many plans were decoded, colder and colder."""
+        """Run until `until` plans were decoded, at a falling temperature."""
         assert self.best is not None
         first = self.used
         hot = max(1.0, HEAT * (self.best - sum(self.decoder.layout.arrival)))
@@ -91,7 +98,7 @@ class _Annealing:
 
 
 def _reordered(given: list[int], rng: np.random.Generator) -> list[int]:
-    """Two jobs swap, or one moves."""
+    """Return the order with two jobs swapped, or one moved."""
     order = list(given)
     if rng.random() < 0.6:
         a, b = (int(rng.integers(len(order))) for _ in range(2))

@@ -1,1 +1,1 @@
-"""What proves that task graphs have no better plans."""
+"""Proofs that task graphs have no better plans."""

@@ -1,6 +1,6 @@
 """Pseudo-Boolean conflict learning: searches that learn cutting planes from conflicts, on linear 0-1 models.
 
-They run in processes of their own, because CP-SAT may abort while it learns cutting planes.
+They run in separate processes, because CP-SAT may abort while it learns cutting planes.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from mlsched.solvers.backends.limits import until, within
 from mlsched.solvers.backends.process import Apart, Helpers
 from mlsched.solvers.taskgraph.state import State
 
-#: How often a search begins that CP-SAT aborts, each time with another seed.
+#: Attempts per search that CP-SAT aborts, each with another seed.
 ATTEMPTS = 3
 
-#: A plan; False: there is none; None: not known.
+#: A plan; False: infeasible; None: unknown.
 Result = Timetable | bool | None
 
 
 class Model(Protocol):
-    """What is searched: a CP-SAT model, why it has no plan where that shows, and the plan of a solution."""
+    """A CP-SAT model, the reason if it is obviously infeasible, and the plan of a solution."""
 
     cp: Any
     reason: str | None
 
     def plan(self, solution: Any) -> Timetable:
-        """The plan of a solution, a value per variable."""
+        """Return the plan of a solution, a value per variable."""
 
 
 class Cut:
-    """A search for the best plan of a model, on one thread; one that CP-SAT aborts begins anew with another seed."""
+    """A search for the best plan of a model, on one thread; after an abort of CP-SAT it restarts with another seed."""
 
     def __init__(self, made: Model, limits: Limits, helpers: Helpers | None = None) -> None:
         self._made, self._limits, self._helpers = made, limits, helpers
         self._deadline = Deadline(limits.seconds)
-        #: Deterministic time that it took, how often it was aborted, and the bound in units of the model's objective.
+        #: Deterministic time used, number of aborts, and the bound in units of the model's objective.
         self.work, self.aborts = 0.0, 0
         self.bound: float | None = None
-        #: The best plan where it is not known whether it is optimal.
+        #: The best plan if it may not be optimal.
         self.incumbent: Timetable | None = None
         self._stopped, self._lock = threading.Event(), threading.Lock()
         self._search: Apart | None = None
 
     def stop(self) -> None:
-        """End the search, from any thread, begun or not."""
+        """End the search, from any thread, even before its start."""
         self._stopped.set()
         with self._lock:
             if self._search is not None:
@@ -83,7 +83,7 @@ class Cut:
 
 
 def run_for(state: State, cut: Cut) -> Result:
-    """Run a search whose plans are offered to a state, and whose aborts it counts."""
+    """Run a search, offer its plans to a state, and count its aborts."""
     result = cut.run()
     for _ in range(cut.aborts):
         state.aborted()
@@ -94,7 +94,7 @@ def run_for(state: State, cut: Cut) -> Result:
 
 
 def parameters(limits: Limits) -> Any:
-    """CP-SAT's parameters for cutting planes."""
+    """Return CP-SAT's parameters for cutting planes."""
     chosen = within(dataclasses.replace(limits, threads=1)).parameters
     chosen.use_pb_resolution = True
     # Presolve and the linear relaxation make constraints that cutting planes cannot use.

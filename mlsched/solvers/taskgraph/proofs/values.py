@@ -1,7 +1,7 @@
 """Values of total_jct, from the lower bound on, refuted or attained by cutting planes.
 
-The model of a value has windows of starts as narrow as that value makes them, which is what cutting planes need. Where
-there is a plan of at most the value, no more than one value below it remains to be refuted.
+The windows of starts in the model of a value are as narrow as that value allows, which cutting planes need. If a plan
+of at most the value is found, only smaller values remain to be refuted.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 from mlsched.solvers.taskgraph.proofs.cutting_planes import ATTEMPTS, Cut, Result, run_for
 from mlsched.solvers.taskgraph.state import BUILDING, State
 
-#: Variables up to which the time-indexed model is made.
+#: Most variables of a time-indexed model.
 MOST = 25_000
-#: Deterministic time that is booked for the shortest search, and up to which a search is quick.
+#: Least deterministic time that is charged for a search, and the most of a quick search.
 SHORTEST, QUICK = 0.02, 0.5
 
 
 class Steps:
-    """How much larger the next value is than the last one refuted: as much as takes twice as long, by the last two.
+    """The step from a refuted value to the next, chosen from the last two so that the search takes twice the time.
 
-    Each value takes longer than the one before by about the same factor, so all before the last take together about as
-    long as the last one does. Searches that took a while are taken to grow by the root of two a value at least:
-    skipping too far costs all the time that remains. Value by value takes 1.2 times the work on `eight-replicas`.
+    Each value takes longer than the one before by about the same factor, so all earlier values together take about the
+    time of the last. Searches of notable length are assumed to grow by at least the root of two per value:
+    skipping too far costs all the remaining time. Value by value takes 1.2 times the work on `eight-replicas`.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Steps:
         self._last: tuple[int, float] | None = None
 
     def refuted(self, value: int, work: float) -> None:
-        """A value was refuted in deterministic time `work`."""
+        """Record a refuted value and its deterministic time `work`."""
         size, cost = 2 * self.size, work + QUICK
         if self._last is not None and cost > self._last[1]:
             growth = math.log2(cost / self._last[1]) / (value - self._last[0])
@@ -65,33 +65,33 @@ class Values:
         self._cut: Cut | None = None
         self._asked = -1
         self._stopped = threading.Event()
-        #: Whether CP-SAT aborted a search with every seed: it would again.
+        #: Whether CP-SAT aborted a search with every seed: it would abort again.
         self.broken = False
 
     def stop(self) -> None:
-        """End the search under way and all to come, from any thread."""
+        """End the running search and all later ones, from any thread."""
         self._stopped.set()
         if self._cut is not None:
             self._cut.stop()
 
     def stop_if_known(self) -> None:
-        """End the search under way, from any thread, if the incumbent is as good as the value that is asked for."""
+        """End the running search, from any thread, if the incumbent attains the requested value."""
         cut, upper = self._cut, self._state.upper
         if cut is not None and upper is not None and upper <= self._asked:
             cut.stop()
 
     def possible(self, value: int) -> bool:
-        """Whether the model of a value is not too large."""
+        """Return whether the model of a value is small enough."""
         return size(self._state.layout, value) <= MOST
 
     def next_value(self) -> int:
-        """The value to refute next: some steps above the lower bound, at most halfway to the incumbent."""
+        """Return the next value to refute: some steps above the lower bound, at most halfway to the incumbent."""
         state = self._state
         lower = state.lower or 0
         return min(lower + self._steps.size - 1, (lower + state.incumbent - 1) // 2)
 
     def ask(self, value: int, work: float | None = None) -> bool:
-        """Whether it is known now if there is a plan of at most a value, sought within deterministic time `work`."""
+        """Search for a plan of at most a value within deterministic time `work`; return whether this was decided."""
         state = self._state
         made, self._asked = self.model(value), value
         result, spent = self.search(made, work)
@@ -101,7 +101,7 @@ class Values:
         return result is not None
 
     def model(self, value: int) -> TimeIndexed:
-        """The time-indexed model of plans of at most a value."""
+        """Return the time-indexed model of plans of at most a value."""
         state = self._state
         windows = None if self._linear is None else self._linear.windows(value)
         made = TimeIndexed(state.layout, value, windows, self._shared)
@@ -110,7 +110,7 @@ class Values:
         return made
 
     def search(self, made: TimeIndexed, work: float | None) -> tuple[Result, float]:
-        """Search a model within deterministic time `work`, or what remains; offer its plans; the work."""
+        """Search a model within deterministic time `work`, or the remaining time; offer its plans; return the work."""
         state = self._state
         seed = int(self._rng.integers(2**31))
         self._cut = cut = Cut(made, dataclasses.replace(state.at_most(work), seed=seed), state.helpers)
@@ -124,10 +124,10 @@ class Values:
 
 
 def worth_placing(layout: Layout) -> bool:
-    """Whether there may be plans, and it matters where a job's own tasks are, which is what cutting planes are for.
+    """Return whether plans may exist and the placement of a job's own tasks matters, for which cutting planes help.
 
-    With one task per job the linear relaxation says as much; where each task has one node there is nothing to place,
-    and neither is there where classes of nodes are one place.
+    With one task per job the linear relaxation is as strong. If each task has one node, or if classes of nodes are one
+    place, the placement is fixed.
     """
     several = layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
     free = layout.reason is None and any(len(nodes) > 1 for nodes in layout.allowed)
