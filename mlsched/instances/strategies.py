@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """The strategy of the problem called `name`."""
+    """Return the strategy of the problem called `name`."""
     problems = registry().problems
     if name not in problems:
         raise AttributeError(f"no problem '{name}'; there are {', '.join(sorted(problems))}")

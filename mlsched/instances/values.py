@@ -1,4 +1,4 @@
-"""Hypothesis strategies of single values, each made once: a new one is checked anew in every draw that uses it."""
+"""Hypothesis strategies of single values, each built once: a new strategy is validated in every draw that uses it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=None, typed=True)
 def one_of(*values: Any) -> SearchStrategy[Any]:
-    """One of these values; what stands there twice is twice as likely."""
+    """Choose one of these values; a repeated value is more likely."""
     from hypothesis import strategies as st
 
     return st.sampled_from(values)

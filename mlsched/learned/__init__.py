@@ -1,4 +1,4 @@
-"""Trained policies, one file per policy: `learned/<problem>/<policy>.py`; how they are trained: `training/`.
+"""Trained policies, one file per policy: `learned/<problem>/<policy>.py`.
 
-Answering needs NumPy and safetensors alone; torch is imported for training only.
+Policies need NumPy and safetensors; torch is imported only for training (`training/`).
 """

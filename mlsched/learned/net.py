@@ -1,4 +1,4 @@
-"""Forward passes of small networks in NumPy: what a trained policy needs to answer."""
+"""Forward passes of small networks in NumPy, for the answers of trained policies."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ALONE = 2**18
 
 
 def product(x: Any, weight: Any) -> Any:
-    """`x @ weight` (rows x inputs, inputs x outputs), some rows at a time, so that it takes one thread.
+    """Compute `x @ weight`, shapes (rows, inputs) and (inputs, outputs), in blocks of rows on one thread.
 
-    NumPy's library would deal products of this size out to all cores: its threads then wait for each other, which costs
-    several times the work, and many times on a machine that has other things to do.
+    NumPy's library would split products of this size over all cores. The threads would wait for each other, which takes
+    several times as long, or many times on a busy machine.
     """
     rows = max(1, ALONE // weight.size)
     if x.ndim != 2 or len(x) <= rows:
@@ -59,16 +59,16 @@ class Mlp:
 
     @property
     def inputs(self) -> int:
-        """Entries of an input."""
+        """Return the number of entries of an input."""
         return int(self.layers[0][0].shape[0])
 
     @property
     def outputs(self) -> int:
-        """Entries of an output."""
+        """Return the number of entries of an output."""
         return int(self.layers[-1][0].shape[1])
 
     def __call__(self, x: Any) -> Any:
-        """Outputs (... x outputs) of inputs (... x inputs)."""
+        """Compute the outputs, shape (..., outputs), of inputs of shape (..., inputs)."""
         *hidden, (last, shift) = self.layers
         for weight, bias in hidden:
             x = product(x, weight)
@@ -79,7 +79,7 @@ class Mlp:
 
 @functools.lru_cache(maxsize=16)
 def scorer(weights: Weights, features: int) -> Mlp:
-    """The network of these weights, which gives each row of so many features one score."""
+    """Build the network of these weights that scores rows of `features` entries."""
     net = Mlp(weights.tensors, source=weights.source or "weights")
     if (net.inputs, net.outputs) != (features, 1):
         raise InvalidFile(
@@ -89,6 +89,6 @@ def scorer(weights: Weights, features: int) -> Mlp:
 
 
 def sample(logits: Any, rng: np.random.Generator) -> Any:
-    """An index of the last axis, drawn from the softmax of `logits` (-inf: never): the Gumbel-max way."""
+    """Draw an index of the last axis from the softmax of `logits` (-inf: never), by the Gumbel-max method."""
     noise = rng.standard_exponential(logits.shape, dtype=np.float32)
     return (logits - np.log(np.maximum(noise, np.finfo(np.float32).tiny))).argmax(axis=-1)

@@ -1,8 +1,8 @@
 """Weights files: a policy's tensors and its model card in one safetensors file.
 
-The card says where the weights come from: policy, recipe with every parameter, seed, training data, versions, scores.
-Tensors and card are sealed by one SHA-256 digest, so that a corrupted file is refused and never answers differently.
-A file is data: nothing in it is executed. The same weights and card always give the same bytes.
+The card records the origin of the weights: policy, recipe with every parameter, seed, training data, versions, scores.
+One SHA-256 digest seals tensors and card, so that a corrupted file is rejected and never answers differently. A file is
+data, never executed. The same weights and card always give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from mlsched.core.safe_open import read_bytes, shown_path
 
 Floats = npt.NDArray[np.float32]
 KIND, VERSION = "mlsched.weights", 1
-#: The one key of the file's metadata: several would be written in no fixed order.
+#: The only key of the file's metadata; several keys would be written in varying order.
 KEY = "mlsched"
-#: No policy of ours comes near it; a larger file is not one.
+#: All our policies are far smaller; a larger file is rejected.
 MOST_BYTES = 64 * 2**20
-#: What every card has, and the type of each.
+#: Keys of every card, and their types.
 FIELDS: dict[str, type] = {
     "kind": str,
     "version": int,
@@ -69,7 +69,7 @@ def write(path: str | os.PathLike[str], weights: Weights) -> None:
 
 
 def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str = KIND) -> Weights:
-    """The weights in a file; InvalidFile when it is none, is damaged, or is not of `policy`."""
+    """Read the weights in a file; raise InvalidFile if it is damaged, of another format, or not of `policy`."""
     content = read_bytes(path, most=MOST_BYTES, remedy="`mlsched train POLICY -o FILE` writes one")
     parsed = parse(content, shown_path(path), kind=kind)
     if policy is not None and parsed.card["policy"] != policy:
@@ -78,7 +78,7 @@ def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str =
 
 
 def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
-    """The weights in the bytes of a file called `name` (for messages)."""
+    """Parse the bytes of a weights file; `name` is used in messages."""
     card, digest = _card(content, name)
     tensors = _tensors(content, name)
     if digest != _digest(card, tensors):
@@ -98,7 +98,7 @@ def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
 
 
 def _card(content: bytes, name: str) -> tuple[str, str]:
-    """The card as it was written, and the digest, from the header alone."""
+    """Return the original text of the card, and the digest, from the header only."""
     length = int.from_bytes(content[:8], "little")
     try:
         if len(content) < 8 or length > len(content) - 8:
@@ -133,7 +133,7 @@ def _tensors(content: bytes, name: str) -> dict[str, Any]:
 
 
 def _digest(card: str, tensors: Mapping[str, Any]) -> str:
-    """SHA-256 of the card and of every tensor with its name, type and shape."""
+    """Compute the SHA-256 of the card and of every tensor with its name, type and shape."""
     digest = hashlib.sha256(card.encode())
     for key in sorted(tensors):
         value = tensors[key]
@@ -158,14 +158,18 @@ def _cached(path: str, policy: str, stamp: tuple[int, int]) -> Weights:
 
 
 def of(policy: str, problem: str, path: str = "", variant: str = "") -> Weights:
-    """The weights of a policy: those in a file, or, for "", those that come with mlsched. Read once.
+    """Return the cached weights of a policy.
 
-    variant: which of those that come with mlsched, where there are several.
+    Args:
+        policy: Name of the policy.
+        problem: Name of its problem.
+        path: File of the weights; "" for the weights that come with mlsched.
+        variant: Suffix of the variant, if several come with mlsched.
     """
     if not path:
         return _shipped(problem, policy, variant)
     try:
         stat = Path(path).stat()
     except (OSError, ValueError):
-        return read(path, policy)  # says what is wrong
+        return read(path, policy)  # raises the precise error
     return _cached(path, policy, (stat.st_mtime_ns, stat.st_size))

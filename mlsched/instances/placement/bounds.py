@@ -8,7 +8,7 @@ from mlsched.instances.placement.instance import Instance
 
 
 def total_speed(instance: Instance) -> int:
-    """Nobody slows anybody down, and of the new jobs the fastest are placed, as many as may be."""
+    """Bound the total speed: no job slows down another, and the fastest new jobs are placed, as many as allowed."""
     places = max(0, min(instance.most_new, instance.most_jobs - len(instance.run_speed)))
     fastest = np.sort(instance.job_speed)[::-1][:places]
     return int(instance.run_speed.sum() + fastest.sum())

@@ -1,4 +1,4 @@
-"""What makes a placement instance hard: named special cases, and relaxations that tell which constraint binds."""
+"""Hard features of a placement instance: named special cases, and relaxations that show the binding constraint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mlsched.instances.placement.instance import Instance, Plan
 
 
 def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
-    """Named special cases of an instance and its optimal plan: true where they occur."""
+    """Return the named special cases of an instance and its optimal plan: True if the case occurs."""
     tasks = plan.workers + plan.ps
     running = instance.run_workers + instance.run_ps
     placed = np.atleast_1d(tasks.any(axis=1))
@@ -27,7 +27,7 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 
 def _fits_alone(instance: Instance, plan: Plan, job: int) -> bool:
-    """Whether first fit finds room for the waiting `job` beside the plan, caps and separation included."""
+    """Check whether first fit places the waiting job beside the plan, with caps and separation."""
     running = len(instance.run_type)
     placed = int(plan.workers.any(axis=1).sum())
     if placed >= min(instance.most_new, instance.most_jobs - running):
@@ -49,7 +49,7 @@ def _fits_alone(instance: Instance, plan: Plan, job: int) -> bool:
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
-    """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
+    """Return the instance without each constraint, by name. A constraint binds if the optimum improves without it."""
     relaxed = {
         "interference": instance.replace(
             sigma_worker=np.zeros_like(instance.sigma_worker),

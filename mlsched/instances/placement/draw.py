@@ -6,12 +6,12 @@ from typing import Any
 
 from mlsched.instances.placement.instance import Instance, Plan
 
-#: How many servers fit into one picture; those that host tasks come first.
+#: Most servers in one picture; servers that host tasks come first.
 MOST_SERVERS = 30
 
 
 def draw(instance: Instance, plan: Plan, axes: Any) -> None:
-    """One stack of tasks per server, a colour per job: workers plain, PSs hatched, running jobs in grey."""
+    """Draw one stack of tasks per server, a colour per job: workers plain, PSs hatched, running jobs in grey."""
     from matplotlib import colormaps
 
     colours = colormaps["tab20"]
@@ -46,7 +46,7 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
             grey = 0.55 + 0.3 * (i % 4) / 4
             level = stack(x, level, "running", int(instance.run_workers[i, s]), int(instance.run_ps[i, s]), (grey,) * 3)
         for j, name in enumerate(names):
-            colour = colours(2 * j % 20 + j // 10 % 2)  # the ten dark ones first
+            colour = colours(2 * j % 20 + j // 10 % 2)  # the ten dark colours first
             level = stack(x, level, name, int(plan.workers[j, s]), int(plan.ps[j, s]), colour)
     waiting = int((~plan.workers.any(axis=1)).sum())
     axes.set(xlabel="server", ylabel="tasks (PSs hatched)", title=f"jobs that wait: {waiting or 'none'}")

@@ -33,7 +33,7 @@ def _three_jobs(instance: Instance, rng: Rng) -> Instance:
 
 
 def _running(instance: Instance, rng: Rng) -> Instance:
-    """A job with a worker on one server and, half of the time, another elsewhere."""
+    """Add a running job with a worker on one server and, with probability 1/2, a worker elsewhere."""
     workers = np.zeros((1, len(instance.server_free)), dtype=np.int64)
     workers[0, rng.integers(len(instance.server_free), size=int(rng.integers(1, 3)))] = 1
     return instance.replace(
@@ -46,7 +46,7 @@ def _running(instance: Instance, rng: Rng) -> Instance:
 
 
 def _apart(instance: Instance, rng: Rng) -> Instance:
-    """Types that never share a server: two, or one with itself."""
+    """Separate two types, or one type from itself: they never share a server."""
     one, other = rng.integers(len(instance.types), size=2)
     apart = instance.apart.copy()
     apart[one, other] = apart[other, one] = 1

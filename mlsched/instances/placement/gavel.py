@@ -1,10 +1,10 @@
 """Measured interference: Gavel's throughputs of pairs of jobs that share a GPU (Narayanan et al., OSDI 2020).
 
 File: {gpu: {"('ResNet-18 (batch size 16)', 1)": {"null": steps/s alone, other key: [steps/s of this, of the other]}}};
-the second item of a key is how many GPUs the job spans. A foreign worker slows a job down by alone / together - 1; 0
-means that the pair does not fit into memory: such types are `apart`. A "server" here is one GPU with slots for two
-workers; jobs are all-reduce (no PSs). Workers on different GPUs cost what Gavel measured between two GPUs of one
-machine and of two (`<gpu>_unconsolidated`), where it did.
+the second item of a key is the number of GPUs that the job spans. Another job's worker slows a job down by alone /
+together - 1. A throughput of 0 means that the pair does not fit into memory: such types are `apart`. A "server" here is
+one GPU with slots for two workers; jobs are all-reduce (without PSs). The network cost between GPUs comes from Gavel's
+measurements on one machine and on two (`<gpu>_unconsolidated`), if present.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
 from mlsched.instances.traces.throughputs import key_of, rate_of, throughputs_of
 
-#: Workers that one GPU hosts (Gavel measured pairs only).
+#: Workers that one GPU hosts (Gavel measured only pairs).
 SLOTS = 2
 
 
@@ -39,7 +39,7 @@ class Measured:
     coverage: dict[str, int]
 
     def fields(self, gpus: int) -> dict[str, Any]:
-        """What an instance or a workload of these types on `gpus` servers of SLOTS slots says of types and servers."""
+        """Return the type and server fields of an instance or workload, on `gpus` servers of SLOTS slots."""
         kinds = len(self.types)
         empty = np.zeros((kinds, 0), dtype=np.int64)
         return {
@@ -67,11 +67,16 @@ def read_gavel(
     scale_factor: int = 1,
     missing: Literal["apart", "mean"] = "apart",
 ) -> Measured:
-    """Interference from a throughputs file of Gavel (plain or gzip).
+    """Read the interference in a throughputs file of Gavel (plain or gzip).
 
-    gpu: k80, p100 or v100. scale_factor: GPUs a job spans when measured. missing: pairs that were never measured are
-    kept "apart", or take the "mean" of the measured ones. Types that do not run alone are left out. A job that ran
-    faster in company (noise) counts as not slowed down.
+    Types without a throughput of their own are left out. A job that ran faster in company (noise) counts as not slowed
+    down.
+
+    Args:
+        path: The file.
+        gpu: "k80", "p100" or "v100".
+        scale_factor: GPUs that a job spans in the measurements.
+        missing: Pairs without a measurement are kept "apart", or take the "mean" of the measured pairs.
     """
     data = throughputs_of(path, gunzipped(path, read_bytes(path)))
     if gpu not in data:
@@ -172,7 +177,7 @@ def generate_measured(
 
 
 def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) -> IntArray:
-    """rho_worker of each type: two GPUs of one machine against two of different machines; 0 where not measured."""
+    """Return rho_worker of each type: GPUs of one machine against GPUs of two; 0 without a measurement."""
     near = {key_of(path, text): entry for text, entry in data[gpu].items()}
     far = {key_of(path, text): entry for text, entry in data.get(f"{gpu}_unconsolidated", {}).items()}
     slowdowns = []

@@ -1,9 +1,10 @@
-"""Random placement instances with a knob for contention.
+"""Random placement instances with a parameter for contention.
 
 Jobs follow Section VI-B: a random model of Table I, 1 to 3 workers and PSs. Running jobs were placed task by task, half
-of them by load balancing and half by packing (the two rules that Harmony explores with), so that what is free is as
-ragged as in a cluster that has run for a while. A job's length alone is uniform in [1, `longest`] intervals: with W
-workers it trains c = 4 W epochs per interval (data sets are downscaled, as in the paper) of e = round(c * length).
+of them by load balancing and half by packing (the two rules that Harmony explores with). The free resources are
+therefore as fragmented as in a cluster that has run for a while. A job's isolated length is uniform in [1, `longest`]
+intervals: with W workers it trains c = 4 W epochs per interval (data sets are downscaled, as in the paper) of e =
+round(c * length).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mlsched.core.params import Count, CountOrNone, Range, Share, check_size
 from mlsched.instances.placement.instance import Instance
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 
-#: Epochs that one worker alone trains in an interval.
+#: Epochs that a single worker trains in an interval.
 EPOCHS = 4
 
 
@@ -39,10 +40,19 @@ def generate(
 ) -> Instance:
     """Draw an instance on servers of the paper's testbed.
 
-    servers, jobs: how many servers and new jobs. contention: running jobs are added until running and new tasks
-    together want this share of all CPUs (1: everything; above 1: some job must wait). model: "pairwise", "linear" or
-    "quadratic" interference, times sigma_scale. most_tasks: most workers and most PSs of a job. all_reduce: share of
-    jobs without PSs. longest: longest job, in intervals. most_jobs, most_new: the caps N and N'.
+    Args:
+        rng: Source of randomness.
+        servers: Number of servers.
+        jobs: Number of new jobs.
+        contention: Running jobs are added until running and new tasks together demand this share of all CPUs. 1 is
+            everything; above 1, some job must wait.
+        model: "pairwise", "linear" or "quadratic" interference.
+        sigma_scale: Factor on the interference.
+        most_tasks: Most workers and most PSs of a job.
+        all_reduce: Share of jobs without PSs.
+        longest: Longest job, in intervals.
+        most_jobs: The cap N.
+        most_new: The cap N'.
     """
     check_size("jobs x servers", (jobs + contention * servers * SERVER[0] / WORKER[0]) * servers)
     draw = _Jobs(rng, most_tasks, all_reduce, longest)
@@ -50,7 +60,7 @@ def generate(
     free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
     wanted = sum(WORKER[0] * job["workers"] + PS[0] * job["ps"] for job in new)
     running: list[dict[str, Any]] = []
-    # A cap on concurrent jobs leaves room for at least one new one, or there would be nothing to decide.
+    # A cap on concurrent jobs leaves room for at least one new job; otherwise the plan would be trivial.
     while wanted < contention * servers * SERVER[0] and len(running) + 1 < most_jobs:
         job = draw.one()
         if not _settle(rng, free, job):
@@ -78,12 +88,12 @@ def generate(
 
 
 def worker_demand(kind: int) -> tuple[int, ...]:
-    """Demand of one worker of a model: cores, GPUs, GB."""
+    """Return the demand of one worker of a model: cores, GPUs, GB."""
     return (WORKER[0], MODELS[kind].gpus, WORKER[2])
 
 
 def isolated_speed(epochs: int, length: float) -> int:
-    """K = floor(10^6 c / e) of a job of `epochs` c an interval that would take `length` intervals alone."""
+    """Return K = floor(10^6 c / e) of a job with `epochs` c per interval and an isolated `length` in intervals."""
     return 10**6 * epochs // max(1, round(epochs * length))
 
 
@@ -103,7 +113,7 @@ class _Jobs:
 
 
 def _settle(rng: np.random.Generator, free: IntArray, job: dict[str, Any]) -> bool:
-    """Place a running job task by task, packing or balancing; takes from `free`. False, and nothing, if it fits not."""
+    """Place a running job task by task, packing or balancing, and reduce `free`; False if it does not fit."""
     remaining, packing = free.copy(), bool(rng.integers(2))
     on = np.zeros((2, len(free)), dtype=np.int64)
     demands = [(0, worker_demand(job["type"]))] * job["workers"] + [(1, PS)] * job["ps"]

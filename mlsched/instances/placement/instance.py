@@ -1,8 +1,8 @@
-"""The placement question as data, and the shape of its answer.
+"""The placement decision and its plan.
 
-Servers with free resources run jobs that stay where they are; new jobs wait. Decide how many workers and parameter
-servers (PSs) of each new job every server hosts. Jobs that share a server slow each other down, PSs on other servers
-slow a job down; both models are data.
+Servers with free resources run jobs that stay there; new jobs wait. Decide how many workers and parameter servers (PSs)
+of each new job every server hosts. Jobs that share a server slow each other down, and PSs on other servers slow a job
+down; both models are data.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from mlsched.instances.placement import judge
 
 #: Interference and network coefficients are in millionths of the isolated time.
 MILLION = 10**6
-#: Most that one coefficient may be: a thousand times the isolated time.
+#: Largest coefficient: a thousand times the isolated time.
 MOST_SLOWDOWN = 10**9
-#: Uses of the CPU, the network ... are in thousandths of a whole server.
+#: CPU, network and other uses are in thousandths of a complete server.
 MOST_USE = 10**6
 #: Numerators of slowdowns stay below this, so that int64 tables of them cannot overflow.
 MOST_NUMERATOR = 2**61
@@ -42,18 +42,18 @@ class Plan(contract.Plan):
 class Instance(contract.Instance):
     """One placement decision.
 
-    A new job is placed whole (all its workers and PSs) or waits. Jobs train synchronously, so the slowest server that
-    hosts a part of a job sets its pace. There, with `w` of its `W` workers and `p` of its `P` PSs, its slowdown is
+    A new job is placed completely (all its workers and PSs) or waits. Jobs train synchronously, so the slowest server
+    that hosts a part of a job sets its pace. There, with `w` of its `W` workers and `p` of its `P` PSs, its slowdown is
 
-        1 + sum over tasks of other jobs of sigma[its type, their type]       (workers and PSs have tables of their own)
+        1 + sum over tasks of other jobs of sigma[its type, their type]       (workers and PSs have separate tables)
           + sum_d linear[d] U_d + sum_d sum_e quadratic[d, e] U_d U_e          (U: the others' use of the server)
           + rho_ps (P - p) / P + rho_worker (W - w) / (W - 1)                  (shares of PSs and workers elsewhere)
 
-    in thousandths, rounded down once; a share of nothing is 0. The network terms count where a worker of the job runs
-    (the worker pulls and pushes); `network_at = "tasks"` is the other interpretation, in which the PS term counts on
-    every server that hosts a part of the job. The speed of a job is `K * 1000 // slowdown`, with K = floor(10^6 c / e)
-    its isolated speed: c epochs per interval of e in all (Eq. 1). Types marked `apart` never share a server (a measured
-    pair that does not fit in memory); running jobs that already do are left alone.
+    in thousandths, rounded down once; 0/0 counts as 0. The network terms count on servers with a worker of the job (the
+    worker pulls and pushes). `network_at = "tasks"` is the other interpretation: the PS term counts on every server
+    that hosts a part of the job. The speed of a job is `K * 1000 // slowdown`. K = floor(10^6 c / e) is its isolated
+    speed: c epochs per interval of e in total (Eq. 1). Types marked `apart` never share a server (a measured pair that
+    does not fit in memory), except for running jobs that already do.
     """
 
     kind: ClassVar[str] = "placement.instance"
@@ -147,7 +147,7 @@ class Instance(contract.Instance):
             )
 
     def table(self, plan: Plan) -> dict[str, Any]:
-        """A row for every server that hosts a part of a new job; jobs that wait have one, on server -1."""
+        """Return one row per server and new job with a part on it; waiting jobs have one row, on server -1."""
         waits = (plan.workers + plan.ps).sum(axis=1) == 0
         job, server = np.nonzero(plan.workers + plan.ps)
         job, server = np.concatenate([job, np.flatnonzero(waits)]), np.concatenate([server, np.full(waits.sum(), -1)])
@@ -164,10 +164,16 @@ class Instance(contract.Instance):
         }
 
     def profile(self, workers: IntArray, ps: IntArray) -> Any:
-        """What an experiment on one server measures: slowdown - 1 of each type beside other jobs' tasks.
+        """Return the measurement of an experiment on one server: slowdown - 1 of each type beside other jobs' tasks.
 
-        workers, ps: how many tasks of each type are beside it (types x experiments x types). No network terms: all of
-        the profiled job is on that server. Returns floats, types x experiments. Open to `information="profiled"`.
+        All of the profiled job is on that server, without network terms. Requires `information="profiled"`.
+
+        Args:
+            workers: Workers of each type beside the job, shape (types, experiments, types).
+            ps: PSs of each type beside the job, same shape.
+
+        Returns:
+            Floats, shape (types, experiments).
         """
         use = (workers @ self.use_worker + ps @ self.use_ps) / 1000
         extra = np.einsum("tkj,tj->tk", workers, self.sigma_worker).astype(np.float64)
@@ -177,14 +183,14 @@ class Instance(contract.Instance):
         return extra / MILLION
 
     def shown(self, information: Information) -> Self:
-        """See `contract.Instance`; whoever profiles may call `profile`, which looks at the whole instance."""
+        """Return the visible part, see `contract.Instance`; a profiling rule may call `profile`."""
         copied = super().shown(information)
         if information == "profiled" and copied is not self:
             copied.__dict__["profile"] = self.profile
         return copied
 
     def private(self) -> Self:
-        """See `Record`; what may be profiled may still be, on a copy of its own."""
+        """Return an independent copy, see `Record`; `profile` reads a copy of its own."""
         copied = super().private()
         if "profile" in self.__dict__:
             copied.__dict__["profile"] = self.profile.__self__.private().profile  # type: ignore[attr-defined]

@@ -1,15 +1,15 @@
 """The judge of the placement problem, written from the statement alone.
 
-1. A new job has all its workers and PSs on servers, or none at all (it waits).
+1. A new job has all its workers and PSs on servers, or it waits with none of them placed.
 2. On every server and for every resource: demand of the new tasks there <= free.
 3. At most `most_new` new jobs are placed; running and placed jobs are at most `most_jobs`.
-4. Two jobs whose types are `apart` share no server, unless both were running there before.
-5. The pace of a job is set by the slowest server that hosts a part of it: slowdown in thousandths, rounded down once
-   from the exact sum of interference and network terms (formula in `Instance`); speed = K * 1000 // slowdown;
-   total_speed = sum over running and placed jobs.
+4. Two jobs whose types are `apart` never share a server, unless both were running there before.
+5. The slowest server that hosts a part of a job sets its pace: slowdown in thousandths, rounded down once from the
+exact sum of interference and network terms (formula in `Instance`); speed = K * 1000 // slowdown; total_speed = sum
+over running and placed jobs.
 
-Plain loops over Python integers and fractions: shares no code with the models and rules it judges. Every loop goes over
-the parts of jobs that servers host, never over all servers times all jobs: most servers host no part of a given job.
+Plain loops over Python integers and fractions; it does not share code with the models and rules it judges. Loops visit
+only the parts of jobs that servers host, because most servers host few of the jobs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A concurrent job: its name in sentences, its type and K, all its workers and PSs, and those on each server.
+    """A concurrent job: its name in messages, its type and K, all its workers and PSs, and the parts on each server.
 
-    `parts` maps a server to the (workers, PSs) there; servers that host nothing of the job are not in it.
+    `parts` maps a server to the (workers, PSs) there; servers without a part of the job are absent.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Job:
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
@@ -90,12 +90,12 @@ def _too_many(instance: Instance, plan: Plan) -> list[str]:
 
 
 def _parts(workers: list[int], ps: list[int]) -> dict[int, tuple[int, int]]:
-    """Server -> (workers, PSs) of a job there, for the servers that host something of it."""
+    """Return the (workers, PSs) of a job by server, for the servers that host a part of it."""
     return {s: (w, p) for s, (w, p) in enumerate(zip(workers, ps, strict=True)) if w + p > 0}
 
 
 def _concurrent(instance: Instance, plan: Plan) -> list[Job]:
-    """The running jobs, then the new jobs that are placed."""
+    """Return the running jobs, then the new jobs that are placed."""
     jobs = []
     for i in range(len(instance.run_type)):
         workers, ps = instance.run_workers[i].tolist(), instance.run_ps[i].tolist()
@@ -110,7 +110,7 @@ def _concurrent(instance: Instance, plan: Plan) -> list[Job]:
 
 
 def _hosted(instance: Instance, jobs: list[Job]) -> list[list[Job]]:
-    """The jobs with a part on each server, in the order of `jobs`."""
+    """Return the jobs with a part on each server, in the order of `jobs`."""
     here: list[list[Job]] = [[] for _ in instance.server_free]
     for job in jobs:
         for s in job.parts:
@@ -122,7 +122,7 @@ def _together(instance: Instance, plan: Plan) -> list[str]:
     faults = []
     for s, here in enumerate(_hosted(instance, _concurrent(instance, plan))):
         for k, one in enumerate(here):
-            for other in here[k + 1 :]:  # running jobs come first: where one of the two is new, the second is
+            for other in here[k + 1 :]:  # running jobs come first: a new job is the second
                 if other.new and int(instance.apart[one.kind, other.kind]):
                     kinds = f"{instance.types[one.kind]} and {instance.types[other.kind]}"
                     faults.append(f"server {s}: {one.name} and {other.name} ({kinds}) must not share a server")
@@ -130,12 +130,12 @@ def _together(instance: Instance, plan: Plan) -> list[str]:
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    """Evaluate the objectives of a well-formed `plan`; `violations` checks feasibility."""
     return {"total_speed": sum(speeds(instance, plan))}
 
 
 def speeds(instance: Instance, plan: Plan) -> list[int]:
-    """Speed of every running job, then of every new one (0: it waits), 1e-6 of the job per interval."""
+    """Return the speed of every running job, then of every new job (0: it waits), 1e-6 of the job per interval."""
     if malformed := _malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     jobs = _concurrent(instance, plan)
@@ -147,7 +147,7 @@ def speeds(instance: Instance, plan: Plan) -> list[int]:
 
 
 def _slowdown(instance: Instance, job: Job, here: list[Job], s: int) -> int:
-    """Slowdown of `job` on server `s` in thousandths, rounded down; `here` are all jobs with a part there, it too."""
+    """Return the slowdown of `job` on server `s` in thousandths, rounded down; `here`: all jobs with a part there."""
     pressures = range(len(instance.pressures))
     sigma, use = 0, [0 for _ in pressures]  # millionths; thousandths of the server
     for other in here:

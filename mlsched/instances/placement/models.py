@@ -1,9 +1,9 @@
 """The paper's six models and its testbed, and the synthetic interference between them.
 
-Speeds (samples/s, 1 PS + 1 worker) are the same group's public table for the same 8-core servers with 2 GPUs and 48 GB:
-PS remote | PS on the same server. Their ratio is the network penalty: rho = same / remote - 1. The interference table
-is synthetic (the paper's Fig. 2 is an image); it keeps the text's anchors (Section II-B): two jobs per server lose 33 %
-on average, ResNeXt slows down nearly twice, ResNet with WLM or Seq2Seq is mild, ResNeXt with CTC severe.
+Speeds (samples/s, 1 PS + 1 worker) come from the same group's public table for the same 8-core servers with 2 GPUs and
+48 GB: PS remote | PS on the same server. Their ratio is the network penalty: rho = same / remote - 1. The interference
+table is synthetic (the paper's Fig. 2 is an image). It keeps the text's anchors (Section II-B): two jobs per server
+lose 33 % on average, ResNeXt slows down nearly twice, ResNet with WLM or Seq2Seq is mild, ResNeXt with CTC severe.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from mlsched.core.fields import IntArray, ints
 RESOURCES = ("cpu", "gpu", "ram")
 #: One server of the testbed (Section VI-B): cores, GPUs, GB.
 SERVER = (8, 2, 48)
-#: A worker: 2 cores, a GPU (CTC: none), 8 GB. A PS: 2 cores, 8 GB.
+#: A worker: 2 cores, a GPU (CTC: 0), 8 GB. A PS: 2 cores, 8 GB.
 WORKER, PS = (2, 1, 8), (2, 0, 8)
 PRESSURES = ("cpu", "bandwidth")
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """One row of Table I: speeds in samples/s (PS remote, PS local), what a task uses in thousandths of a server."""
+    """One row of Table I: speeds in samples/s (PS remote, PS local), and a task's use in thousandths of a server."""
 
     name: str
     remote: float
@@ -35,8 +35,8 @@ class Model:
     gpus: int = 1
 
 
-#: CPU: share of the two cores that training keeps busy (CTC is CPU-intensive, Seq2Seq hardly is; Section VI-C).
-#: Bandwidth: model size / time of a step at the local speed, relative to the largest (VGG-16) at 500.
+#: CPU: share of the two cores that training keeps busy (high for CTC, low for Seq2Seq; Section VI-C). Bandwidth: model
+#: size / time of a step at the local speed, relative to the largest (VGG-16) at 500.
 MODELS = (
     Model("resnet50", 20.5, 40.9, cpu=110, bandwidth=190),
     Model("vgg16", 11.0, 17.5, cpu=120, bandwidth=500),
@@ -56,7 +56,7 @@ PAIRS = (
 )
 #: How much of a pair's interference its worker causes; the PS causes the rest.
 WORKER_SHARE = 0.7
-#: LIF's world: slowdown - 1 for a whole server of CPU and of bandwidth in use by others, a row per model.
+#: LIF's world: slowdown - 1 if others use a complete server of CPU and of bandwidth; one row per model.
 LINEAR = ((0.8, 0.9), (0.7, 1.1), (3.0, 0.8), (0.4, 0.9), (2.2, 0.4), (0.6, 1.0))
 #: The same for squares of the use (CPU CPU, bandwidth bandwidth) and for their product.
 QUADRATIC = ((1.6, 1.5, 0.5), (1.3, 1.8, 0.6), (6.0, 1.2, 1.5), (0.6, 1.5, 0.3), (4.4, 0.6, 0.8), (1.0, 1.7, 0.5))
@@ -64,7 +64,7 @@ KINDS = ("pairwise", "linear", "quadratic")
 
 
 def interference(kind: str, scale: float = 1.0) -> dict[str, Any]:
-    """The fields of an instance that describe the six models, with one kind of interference, times `scale`.
+    """Return the instance fields of the six models, with one kind of interference, times `scale`.
 
     kind: "pairwise" (PAIRS), "linear" or "quadratic" in the CPU and bandwidth that other jobs use.
     """
@@ -82,7 +82,7 @@ def interference(kind: str, scale: float = 1.0) -> dict[str, Any]:
         "sigma_ps": _round(pairs * (1 - WORKER_SHARE)),
         "apart": np.zeros((count, count), dtype=np.int64),
         "use_worker": np.array([(m.cpu, m.bandwidth) for m in MODELS], dtype=np.int64),
-        # A PS spends few cycles, but its network traffic is that of the workers it serves.
+        # A PS uses few cycles, but as much network traffic as the workers it serves.
         "use_ps": np.array([(m.cpu // 3, m.bandwidth) for m in MODELS], dtype=np.int64),
         "linear": _round(linear),
         "quadratic": quadratic,
@@ -92,5 +92,5 @@ def interference(kind: str, scale: float = 1.0) -> dict[str, Any]:
 
 
 def _round(values: Any) -> IntArray:
-    """Slowdowns in millionths, rounded to nearest."""
+    """Convert slowdowns to millionths, rounded to nearest."""
     return np.asarray(np.rint(values * 10**6), dtype=np.int64)

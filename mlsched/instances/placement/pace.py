@@ -1,7 +1,7 @@
 """Slowdowns and speeds of many placements at once, in exact int64 arithmetic.
 
-Concurrent jobs are numbered: running ones first, then the new ones. A row of `w` and `p` says how many workers and PSs
-of each of them one server hosts.
+Concurrent jobs are numbered: running jobs first, then the new jobs. A row of `w` and `p` counts the workers and PSs of
+each job on one server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Pace:
         count = len(self.kind)
         others = 1 - np.eye(count, dtype=np.int64)
         pair = np.ix_(self.kind, self.kind)
-        # Floats hold these sums of integers exactly (an instance keeps them far below 2^53), and multiply faster.
+        # Floats represent these sums of integers exactly (they stay far below 2^53), and multiply faster.
         self.by_worker = (instance.sigma_worker[pair] * others).T.astype(np.float64)
         self.by_ps = (instance.sigma_ps[pair] * others).T.astype(np.float64)
         self.use = [
@@ -48,7 +48,7 @@ class Pace:
         self.rho_worker = instance.rho_worker[self.kind] * (self.workers > 1)
 
     def at_server(self, w: IntArray, p: IntArray) -> IntArray:
-        """Slowdown in thousandths (rows x jobs) on servers that host `w`, `p` (rows x jobs); 0 where no part is."""
+        """Return the slowdown in thousandths on servers that host `w`, `p`, all (rows, jobs); 0 without a part."""
         fw, fp = w.astype(np.float64), p.astype(np.float64)
         exact = UNIT * (UNIT + (fw @ self.by_worker + fp @ self.by_ps).astype(np.int64))
         use = [(fw @ by_w + fp @ by_p).astype(np.int64) for by_w, by_p in self.use]
@@ -63,14 +63,14 @@ class Pace:
         return np.asarray(slowdown * (w + p > 0))
 
     def speeds(self, slowdown: IntArray) -> IntArray:
-        """Speed of each job at a slowdown (.. x jobs); 0 where the slowdown is 0 (the job is not placed)."""
+        """Return the speed of each job at a slowdown, shape (..., jobs); 0 if the slowdown is 0 (not placed)."""
         return np.asarray(np.where(slowdown > 0, self.speed * 1000 // np.maximum(slowdown, 1), 0))
 
     def total(self, w: IntArray, p: IntArray) -> IntArray:
-        """total_speed of each placement (plans x jobs x servers, running jobs included)."""
+        """Return total_speed of each placement, shape (plans, jobs, servers), running jobs included."""
         plans, jobs, servers = w.shape
         hosted = [np.moveaxis(x, 1, 2).reshape(plans * servers, jobs) for x in (w, p)]
-        # Many plans share what a server hosts: each such row is priced once.
+        # Many plans share server contents: each distinct row is priced once.
         first, which = _distinct(*hosted)
         rows = self.at_server(*(x[first] for x in hosted))[which]
         slowest = rows.reshape(plans, servers, jobs).max(axis=1)
@@ -78,7 +78,7 @@ class Pace:
 
 
 def _distinct(w: IntArray, p: IntArray) -> tuple[IntArray, IntArray]:
-    """Indices of the distinct rows of (w, p) (rows x jobs), and which of them each row is."""
+    """Return the indices of the distinct rows of (w, p), shape (rows, jobs), and the distinct row of each row."""
     number, most = np.zeros(len(w), dtype=np.int64), 1  # a row so far as one number below `most`
     for column in (*w.T, *p.T):
         base = int(column.max(initial=0)) + 1
@@ -91,12 +91,12 @@ def _distinct(w: IntArray, p: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def parts_of(workers: int, ps: int) -> list[tuple[int, int]]:
-    """All parts (w, p) of a job that one server may host, the empty one excluded."""
+    """Return all nonempty parts (w, p) of a job that one server may host."""
     return [(w, p) for w in range(workers + 1) for p in range(ps + 1) if w + p > 0]
 
 
 def patterns_of(workers: int, ps: int, allowed: set[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
-    """All multisets of allowed parts that sum to (workers, ps): part -> how often."""
+    """Return all multisets of allowed parts that sum to (workers, ps), as part -> multiplicity."""
     parts = [part for part in sorted(parts_of(workers, ps), reverse=True) if part in allowed]
     patterns: list[dict[tuple[int, int], int]] = []
 

@@ -1,7 +1,7 @@
 """Frozen sizes of placement instances. Benchmarks and tests quote them by name; never change one, add another.
 
-contention is the share of all CPUs that running and new tasks want together: 0.5 leaves every job room of its own, 0.8
-is a busy cluster, at 1.0 ("contended") every core is wanted and ragged space makes some jobs share or wait.
+contention is the share of all CPUs that running and new tasks demand together. At 0.5 every job has its own room; 0.8
+is a busy cluster. At 1.0 ("contended") every core is demanded, and fragmentation makes some jobs share or wait.
 """
 
 from __future__ import annotations

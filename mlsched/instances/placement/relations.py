@@ -1,4 +1,4 @@
-"""What is known of the optimum of a changed placement instance."""
+"""Metamorphic relations: the optimum of a changed placement instance relative to the original's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Hypothesis strategy of small placement instances: adversarial where the generator is realistic.
+"""A Hypothesis strategy of small placement instances: adversarial, unlike the realistic generator.
 
 Few distinct numbers, so that ties, identical servers, exact fits, zero demands and equal slowdowns are common.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2) -> SearchStrategy[Instance]:
-    """Instances with at most so many servers, new and running jobs, workers and PSs (brute force: milliseconds)."""
+    """Generate instances up to these numbers of servers, new and running jobs, workers and PSs (brute force: ms)."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -81,10 +81,10 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two to four new jobs want the same servers, which are alike and have room for some of them.
+    """Generate instances in which two to four new jobs compete for identical servers with room for some of them.
 
-    Often fewer may run than there is room for: of the new jobs, or of these and the running ones together. Sometimes
-    there are two types that must be apart.
+    Often a cap on jobs binds before the room does: on the new jobs, or on these and the running jobs together.
+    Sometimes there are two types that must be apart.
     """
     from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""Preemption (FitGpp): which best-effort jobs to suspend so that waiting trial-and-error jobs can start.
+"""Preemption (FitGpp): select the best-effort jobs to suspend so that waiting trial-and-error jobs can start.
 
 Paper: Yabuuchi, Taniwaki, Omura, "Low-latency job scheduling with preemption for the development of deep learning",
 OpML 2019, Sections 2 and 3.

@@ -1,4 +1,4 @@
-"""A state of the FitGpp paper's cluster in which a TE job asks: jobs come, are placed first fit, and leave."""
+"""A state of the FitGpp paper's cluster in which a TE job needs a decision, drawn by first fit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mlsched.instances.preemption.demand import BE_DEMAND, NODE, TE_DEMAND, draw
 
 #: Share of TE jobs among arrivals (Section 4.2), and how much sooner than a BE job one leaves (30 min against 6.5).
 TE_SHARE, TE_LEAVES = 0.3, 4.6
-#: So many jobs leave for each one that runs before a state counts, and at most until one is found.
+#: Departures per running job before a state counts, and the most until a state is found.
 SETTLED, MOST_DEPARTED = 2, 500
-#: So many TE jobs try each state that counts; the first that fits nowhere asks. Few do, mostly in the fullest states.
+#: TE jobs that try each such state; the first that fits nowhere is the answer. Few are, mostly in the fullest states.
 TRIES = 16
 
 
 class _Nodes:
-    """What runs, and what the nodes have left."""
+    """The running jobs and the free resources of the nodes."""
 
     def __init__(self, nodes: int) -> None:
         self.free = np.tile(np.array(NODE, dtype=np.int64), (nodes, 1))
@@ -28,14 +28,14 @@ class _Nodes:
         return bool((self.free >= demand).all(axis=1).any())
 
     def place(self, demand: IntArray, te: bool) -> None:
-        """First fit. The demand fits."""
+        """Place a demand that fits, first fit."""
         node = int((self.free >= demand).all(axis=1).argmax())
         self.free[node] -= demand
         self.running.append((node, demand, te))
         self.best_effort += not te
 
     def leave(self, rng: np.random.Generator) -> None:
-        """One job finishes: TE jobs sooner than BE jobs."""
+        """Finish one job: TE jobs sooner than BE jobs."""
         soon = np.array([TE_LEAVES if te else 1.0 for _, _, te in self.running])
         node, demand, te = self.running.pop(int(rng.choice(len(soon), p=soon / soon.sum())))
         self.free[node] += demand
@@ -45,10 +45,13 @@ class _Nodes:
 def asking(
     rng: np.random.Generator, nodes: int, jobs: int, scale: float
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Nodes and demands of `jobs` BE jobs that run, what the nodes have left, and the demand of a TE job that asks.
+    """Draw a state with `jobs` running BE jobs and a TE job that fits nowhere.
 
-    BE jobs are placed in order, and one that fits nowhere holds up those behind it; TE jobs are placed wherever they
+    BE jobs are placed in order, and a BE job that fits nowhere blocks its successors; TE jobs are placed wherever they
     fit. TE demands are multiplied by `scale`.
+
+    Returns:
+        Nodes and demands of the BE jobs, the free resources of the nodes, and the demand of the TE job.
     """
     cluster = _Nodes(nodes)
     head = draw_demand(rng, BE_DEMAND, 1)[0]

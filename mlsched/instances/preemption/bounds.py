@@ -10,7 +10,7 @@ from mlsched.instances.preemption.instance import Instance
 
 
 def _deferred(objective: str, instance: Instance) -> int:
-    """The TE jobs that fit on no node, even when every job there that may be preempted leaves, are deferred."""
+    """Count the TE jobs that fit on no node even without its preemptible jobs; they are deferred."""
     room = instance.node_free + instance.node_draining
     able = instance.preemptible
     np.add.at(room, instance.job_node[able], instance.job_demand[able])

@@ -1,4 +1,4 @@
-"""What makes a preemption instance hard: named special cases, and relaxations that tell which constraint binds."""
+"""Hard features of a preemption instance: named special cases, and relaxations that show the binding constraint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mlsched.instances.preemption.instance import Instance, Plan
 
 
 def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
-    """Named special cases of an instance and its optimal plan: true where they occur."""
+    """Return the named special cases of an instance and its optimal plan: True if the case occurs."""
     return {
         "a TE job is deferred": bool((plan.te_node < 0).any()),
         "no victim needed": plan.victims.size == 0,
@@ -21,7 +21,7 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
-    """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
+    """Return the instance without each constraint, by name. A constraint binds if the optimum improves without it."""
     relaxed = {"preemption limit": instance.replace(preemption_limit=UNLIMITED)}
     for r, name in enumerate(instance.resources):
         demand = instance.te_demand.copy()

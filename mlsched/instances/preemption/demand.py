@@ -12,12 +12,12 @@ from mlsched.core.fields import IntArray
 RESOURCES = ("cpu", "ram", "gpu")
 #: One node of the paper's cluster: CPUs, GB of RAM, GPUs (Section 4.1).
 NODE = (32, 256, 8)
-#: (mean, standard deviation) a resource, and the smallest demand; the largest is a whole node.
+#: (mean, standard deviation) per resource, and the smallest demand; the largest is a complete node.
 BE_DEMAND = ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0))
 TE_DEMAND = ((4.4, 14.9), (73.5, 21.4), (0.34, 1.36))
 MINIMAL = (1, 1, 0)
 #: (mean, standard deviation, smallest, largest) of execution times and grace periods, minutes (Section 4.2; the paper
-#: prints means and largest values alone).
+#: prints only means and largest values).
 TE_MINUTES, BE_MINUTES, GRACE_MINUTES = (5.0, 5.0, 1.0, 30.0), (30.0, 10.0, 1.0, 1440.0), (3.0, 1.25, 0.0, 20.0)
 
 
@@ -46,7 +46,7 @@ def truncated_normal(
 
 
 def fits_somewhere(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.bool_]:
-    """Whether each row of `demand` fits an empty node; rows of `capacity` are nodes."""
+    """Check each row of `demand` for a fit on an empty node; rows of `capacity` are nodes."""
     shapes = np.unique(capacity, axis=0)
     fits: Any = np.less_equal(demand[:, None, :], shapes[None, :, :]).all(axis=2)
     return np.asarray(fits.any(axis=1), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""A picture of a preemption plan: what each node holds of each resource, who is suspended, who comes."""
+"""A picture of a preemption plan: the use of each node per resource, the suspended jobs, and the new jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlsched.instances.preemption.draw_run import draw_run
 from mlsched.instances.preemption.horizon import Decisions, Horizon
 from mlsched.instances.preemption.instance import Instance, Plan
 
-#: How many nodes fit into one picture; those the plan touches come first.
+#: Most nodes in one picture; nodes that the plan touches come first.
 MOST_NODES = 24
 #: Points: the size of a label, the least width of a bar that has room for two characters, and a sign's own width.
 LABEL, BAR, SIGN = 7, 8.6, 4.2
@@ -24,7 +24,7 @@ COLOURS = {"kept": "#8fa3b8", "suspended": "#d1495b", "draining": "#edae49", "TE
 
 
 def draw(instance: Instance | Horizon, plan: Plan | Decisions, axes: Any) -> None:
-    """A plan of either form of question."""
+    """Draw a plan of a single decision or of a horizon."""
     if isinstance(instance, Horizon) and isinstance(plan, Decisions):
         draw_run(instance, plan, axes)
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
@@ -34,9 +34,9 @@ def draw(instance: Instance | Horizon, plan: Plan | Decisions, axes: Any) -> Non
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
-    """Two stacked bars per node and resource, in shares of the node's capacity: before the plan and after it.
+    """Draw two stacked bars per node and resource, in shares of the node's capacity: before the plan and after it.
 
-    Parts bear the numbers of their jobs; those of TE jobs are written as T0, T1, ...
+    Parts are labelled with the numbers of their jobs; TE jobs are T0, T1, ...
     """
     victims = set(plan.victims.tolist())
     touched = {int(n) for n in plan.te_node if n >= 0} | {int(instance.job_node[j]) for j in victims}
@@ -90,7 +90,7 @@ class _Stack:
         self.seen: set[str] = set()
 
     def draw(self, x: float, parts: list[tuple[str, str, int]], capacity: int) -> None:
-        """Parts: what each is, whose, and how much; the first at the bottom."""
+        """Draw the parts (kind, label, amount) as a stacked bar; the first at the bottom."""
         level = 0.0
         for part, name, amount in parts:
             if not amount:
@@ -107,6 +107,6 @@ class _Stack:
 
 
 def _said(what: str, numbers: Sequence[int] | Any) -> str:
-    """ "suspended: 2, 3", or how many where they are many."""
+    """Format "suspended: 2, 3", or the count if there are many."""
     many = [str(n) for n in numbers]
     return f"{what}: {', '.join(many) if 0 < len(many) <= 12 else len(many) or 'none'}"

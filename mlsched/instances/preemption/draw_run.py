@@ -1,4 +1,4 @@
-"""A picture of a run: who holds which node when, who is suspended, and how long the TE jobs wait."""
+"""A picture of a run: the jobs on each node over time, suspensions, and the waiting times of TE jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MINUTE = 60
 
 
 def draw_run(horizon: Horizon, plan: Decisions, axes: Any) -> None:
-    """A row for each job that a node holds at a time; names of jobs in their bars. Triangles: TE jobs' submissions."""
+    """Draw one row per job on a node at a time, with job names in the bars. Triangles: TE jobs' submissions."""
     run = finished(horizon, plan)
     base, seen, marks = 0.0, set[str](), list[tuple[float, str]]()
     for node in range(len(horizon.node_capacity)):

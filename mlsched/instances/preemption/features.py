@@ -20,14 +20,14 @@ def _changed(values: IntArray, at: int, value: int | IntArray) -> IntArray:
 
 
 def _three_tes(instance: Instance, rng: Rng) -> Instance:
-    """Copies of a waiting TE job, or jobs of one unit."""
+    """Add copies of a waiting TE job, or jobs of one unit."""
     known = instance.te_demand if len(instance.te_demand) else np.ones((1, len(instance.resources)), dtype=np.int64)
     more = known[rng.integers(len(known), size=max(0, 3 - len(instance.te_demand)))]
     return instance.replace(te_demand=np.vstack([instance.te_demand, more]))
 
 
 def _draining(instance: Instance, rng: Rng) -> Instance:
-    """Part of what is free drains; a node without free room grows."""
+    """Let part of the free resources drain; a node without free room grows."""
     node = int(rng.integers(len(instance.node_free)))
     moved = (instance.node_free[node] + 1) // 2
     grown = np.where(moved == 0, 1, 0)
@@ -44,7 +44,7 @@ def _exhausted(instance: Instance, rng: Rng) -> Instance:
 
 
 def _preempted_before(instance: Instance, rng: Rng) -> Instance:
-    """One preemption more is allowed, and a job has had one."""
+    """Allow one more preemption, and record an earlier one of a job."""
     job = int(rng.integers(len(instance.job_node)))
     limit = instance.preemption_limit + 1
     return instance.replace(
@@ -58,7 +58,7 @@ def _no_grace(instance: Instance, rng: Rng) -> Instance:
 
 
 def _two_resources(instance: Instance, rng: Rng) -> Instance:
-    """A second resource, of which nodes have just a little more than their jobs need."""
+    """Add a second resource; nodes have slightly more of it than their jobs need."""
     nodes, jobs, tes = len(instance.node_free), len(instance.job_node), len(instance.te_demand)
     demand, free = rng.integers(0, 3, (jobs, 1)), rng.integers(0, 3, (nodes, 1))
     used = np.zeros((nodes, 1), dtype=np.int64)
@@ -75,7 +75,7 @@ def _two_resources(instance: Instance, rng: Rng) -> Instance:
 
 
 def _empty_node(instance: Instance, rng: Rng) -> Instance:
-    """A node without jobs, some of whose room is taken."""
+    """Add a node without jobs, some of whose room is taken."""
     capacity = instance.node_capacity[rng.integers(len(instance.node_free))][None]
     added = {"node_capacity": capacity, "node_free": capacity // 2, "node_draining": 0 * capacity}
     return instance.replace(**{name: np.vstack([getattr(instance, name), added[name]]) for name in NODES})
@@ -88,7 +88,7 @@ def _fits_nowhere(instance: Instance, rng: Rng) -> Instance:
 
 
 def _exact_fit(instance: Instance, rng: Rng) -> Instance:
-    """A TE job asks for all that is free or draining on a node."""
+    """Let a TE job demand exactly the free and draining resources of a node."""
     room = instance.node_free + instance.node_draining
     node = int(room.sum(axis=1).argmax())
     te = int(rng.integers(len(instance.te_demand)))
@@ -102,7 +102,7 @@ def _needs_nothing_of_one(instance: Instance, rng: Rng) -> Instance:
 
 
 def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
-    """A copy of a job, on a node that grows by its demand."""
+    """Copy a job onto its node, which grows by the demand."""
     job = int(rng.integers(len(instance.job_node)))
     node = int(instance.job_node[job])
     fields = {name: np.concatenate([getattr(instance, name), getattr(instance, name)[job : job + 1]]) for name in JOBS}
@@ -111,7 +111,7 @@ def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
 
 
 def _others_run(instance: Instance, rng: Rng) -> Instance:
-    """Jobs that are not listed are larger, and have longer grace periods."""
+    """Raise the maxima: unlisted jobs are larger, with longer grace periods."""
     return instance.replace(max_size=instance.max_size + 10**8, max_grace=instance.max_grace + 30)
 
 

@@ -1,14 +1,13 @@
-"""Random preemption instances: states like those in which the clock asks, and harder ones.
+"""Random preemption instances: states like the simulated clock's decisions, and harder ones.
 
-Demands follow calibration Z of the FitGpp workload (means and standard deviations of normal distributions that are
-rounded and truncated to a node; the paper prints the distributions only as an image, so these are a calibration, not
-a recovery). Presets are frozen: measurements and tests quote them by name.
+Demands follow calibration Z of the FitGpp workload: means and standard deviations of normal distributions, rounded and
+truncated to a node. The paper prints the distributions only as an image, so these are a calibration, not a recovery.
+Presets are frozen: measurements and tests quote them by name.
 
-fill="first-fit" makes a state of the simulated cluster: jobs of both kinds come, are placed first fit, and leave,
-until a TE job fits nowhere and asks. `single`, `surge`, `paper` and `paper-surge` are made so; see
-docs/problems/preemption.md, which compares them with decisions that the clock asked for. fill="packed" leaves hardly
-anything free and cuts BE jobs to what is left, so that one victim often does not suffice: `small` and `exhausted` are
-harder than the clock.
+fill="first-fit" draws a state of the simulated cluster: jobs of both kinds come, are placed first fit, and leave, until
+a TE job fits nowhere. `single`, `surge`, `paper` and `paper-surge` use it; docs/problems/preemption.md compares them
+with the clock's decisions. fill="packed" leaves little free and cuts BE jobs to the remaining room, so that one victim
+often does not suffice: `small` and `exhausted` are harder than the clock.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from mlsched.instances.preemption import _state
 from mlsched.instances.preemption.demand import BE_DEMAND, MINIMAL, NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.instances.preemption.instance import Instance
 
-#: A state of the clock: first fit, nothing reserved, and FitGpp has preempted one job in a hundred.
+#: A state of the clock: first fit, without reservations, and FitGpp has preempted one job in a hundred.
 CLOCK: Mapping[str, int | float | str] = {"fill": "first-fit", "saturation": 0.0, "limit_share": 0.01, "te_scale": 1.0}
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
@@ -42,8 +41,8 @@ PRESETS: Mapping[str, Preset] = {
         ),
     )
 }
-#: fill="first-fit": execution times of the BE jobs that run at a given time, s: those of N(30, 10) minutes, weighted by
-#: their length. A uniform part of it is left.
+#: fill="first-fit": execution times of the BE jobs that run at a given time, s: N(30, 10) minutes, weighted by length.
+#: A uniform part of each is left.
 LENGTH_BIASED = (2000.0, 566.0, 1.0, 86400.0)
 
 
@@ -63,10 +62,17 @@ def generate(
 ) -> Instance:
     """Draw an instance.
 
-    nodes, jobs, tes: how many nodes, running BE jobs and waiting TE jobs. fill: "packed" or "first-fit", see the
-    module's docstring. saturation: share of what the BE jobs leave free that reservations take, 0 (none) to 1 (nothing
-    is free). limit_share: chance that a BE job is at the preemption limit `limit`. te_scale: factor on TE demands.
-    longest_grace: truncation of grace periods, minutes. With fill="first-fit" the first TE job fits nowhere.
+    Args:
+        rng: Source of randomness.
+        nodes: Number of nodes.
+        jobs: Number of running BE jobs.
+        tes: Number of waiting TE jobs.
+        fill: "packed" or "first-fit", see the module's docstring. With "first-fit" the first TE job fits nowhere.
+        saturation: Share of the resources not used by BE jobs that reservations take, 0 to 1 (everything is taken).
+        limit: The preemption limit.
+        limit_share: Probability that a BE job is at the preemption limit.
+        te_scale: Factor on TE demands.
+        longest_grace: Truncation of grace periods, minutes.
     """
     capacity = np.tile(np.array(NODE, dtype=np.int64), (nodes, 1))
     asking = None
@@ -100,7 +106,7 @@ def generate(
 
 
 def _packed(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Put `jobs` random BE jobs on random nodes, each cut to what its node has left; also returns what stays free."""
+    """Put `jobs` random BE jobs on random nodes, each cut to the node's free room; also return the final free room."""
     remaining = capacity.copy()
     wanted = draw_demand(rng, BE_DEMAND, jobs)
     hosts = rng.integers(0, len(capacity), jobs)

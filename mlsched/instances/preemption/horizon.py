@@ -1,9 +1,9 @@
-"""The preemption question over time: all decisions about victims in a run, with jobs known; and its answer's shape.
+"""The preemption problem over time and its plan: all decisions about victims in a run, with jobs known.
 
-What FitGpp, LRTP and RAND differ in is whom they suspend for which TE job. The rest of the system is the same under all
-of them: one queue with TE jobs first, victims on top of the other BE jobs, first fit, nobody overtakes (FitGpp paper,
-Sections 2 and 3). Here that queue is part of the question, and its decisions are the answer: over the whole run, which
-victims and nodes are best for what a decision's score (Eq. 3) stands in for? The judge's docstring has the rules.
+FitGpp, LRTP and RAND differ in the victims they suspend for each TE job. The rest of the system is the same under all
+of them: one queue with TE jobs first, victims on top of the other BE jobs, first fit, without overtaking (FitGpp paper,
+Sections 2 and 3). That queue is part of the problem, and its decisions are the plan: find the best victims and nodes
+over the complete run. A decision's score (Eq. 3) is a proxy for this. The judge's docstring has the rules.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_PREEMPTIONS = 1000
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Decisions(contract.Plan):
-    """Whom a run suspends for which TE job: one entry for each time that a TE job asks, in the order of asking.
+    """The victims of a run: one entry for each request of a TE job, in the order of requests.
 
     Victim v is job `victim[v]`, signalled by decision `by[v]`. Jobs are numbered as in the horizon.
     """
@@ -78,7 +78,7 @@ class Horizon(contract.Instance):
             raise InvalidInput(f"execution: slowdowns may add up to {most} millionths; use fewer or shorter jobs")
 
     def table(self, plan: Decisions) -> dict[str, Any]:
-        """Every decision: the TE job, its node, and its victims."""
+        """Return one row per decision: the TE job, its node, and its victims."""
         chosen = [np.flatnonzero(plan.by == k) for k in range(len(plan.te))]
         victims = [", ".join(map(str, plan.victim[rows].tolist())) for rows in chosen]
         return {"TE job": plan.te, "node": plan.node, "victims": np.array(victims, dtype=object)}

@@ -1,24 +1,25 @@
 """The judge of preemption over time, written from the statement alone: it carries a run out, decision by decision.
 
 1. The scheduler acts at the multiples of `tick`. There, in this order: jobs leave whose work has been done or whose
-   grace period has ended since (at their own second); jobs that were submitted join the queue; the queue is served.
-2. The queue holds TE jobs, then victims, then the other BE jobs; each of them in order of submission. From the top,
-   each job starts on the first node with room for it, and a job that finds none holds up everything behind it.
-3. A TE job that finds no room asks. One that was told to wait asks again when a job has left a node since.
-4. The answer: victims, which are BE jobs that run, are not suspended yet, and were suspended fewer than
-   `preemption_limit` times before; and a node where its demand <= free + held by victims, these and earlier ones, for
-   every resource; or -1, it waits. With `eager`, it waits only where no node would have room with every such BE job
-   suspended, and then it suspends nobody.
-5. A TE job that was promised a node starts there as soon as there is room, or else on the first other node with room;
-   until then it holds up everything behind it.
-6. A victim keeps its node for its grace period and then joins the queue with the rest of its work. "work": what it
-   does in the grace period counts, and it may even finish. "paused": it stops at the signal. Without grace period it
-   leaves at once, with its work since its start cut to a multiple of `snapshot`.
-7. A plan has as many decisions as are asked for; every job finishes.
-8. Slowdown = 1 + waiting / execution, waiting = finish - submission - execution; in whole millionths, rounded down.
-   Re-scheduling interval: from a victim's signal to its next start; none for one that finishes within its grace period.
+grace period has ended since (at their own second); newly submitted jobs join the queue; the queue is served.
+2. The queue has TE jobs, then victims, then the other BE jobs; each class in order of submission. From the top, each
+job starts on the first node with room for it, and a job without room blocks all jobs behind it.
+3. A TE job without room requests a decision. If the decision is to wait, it requests again once a job has left a node.
+4. The decision names victims and a node, or -1 (wait). Victims are running BE jobs, not suspended yet, that were
+suspended fewer than `preemption_limit` times before. On the node, demand <= free + use of the victims, these and
+earlier ones, for every resource. With `eager`, it waits only if every node would lack room with all such BE jobs
+suspended, and then without victims.
+5. A TE job with a promised node starts there as soon as there is room, or else on the first other node with room; until
+then it blocks all jobs behind it.
+6. A victim keeps its node for its grace period and then joins the queue with its remaining work. "work": its work in
+the grace period counts, and it may even finish. "paused": it stops at the signal. Without grace period it leaves at
+once, with its work since its start cut to a multiple of `snapshot`.
+7. A plan has exactly the requested decisions; every job finishes.
+8. Slowdown = 1 + waiting / execution, waiting = finish - submission - execution; in millionths, rounded down.
+Re-scheduling interval: from a victim's signal to its next start; a victim that finishes within its grace period is
+excluded.
 
-Plain loops over Python integers: shares no code with the simulated world and the solvers.
+Plain loops over Python integers; it does not share code with the simulated world and the solvers.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ OBJECTIVES = (
 
 
 class Run:
-    """A run of a horizon up to its next question; `carry_out` a decision to go on."""
+    """A run of a horizon up to its next request; `carry_out` a decision to continue."""
 
     def __init__(self, horizon: Horizon) -> None:
         self.horizon = horizon
@@ -48,7 +49,7 @@ class Run:
         self.now = -1
         self.remaining = [int(horizon.execution[j]) for j in jobs]
         self.coming, self.waiting = list(jobs), list[int]()
-        self.node: dict[int, int] = {}  # of the jobs that hold one
+        self.node: dict[int, int] = {}  # of the jobs on a node
         self.start: dict[int, int] = {}
         self.signal: dict[int, int] = {}  # of the victims that have not left yet
         self.count = [0 for _ in jobs]
@@ -63,9 +64,9 @@ class Run:
     # -- questions ----------------------------------------------------------------------------------------------------
 
     def question(self) -> int | None:
-        """The TE job that asks next; None when all jobs are done.
+        """Advance to the next TE job that requests a decision; None when all jobs are done.
 
-        Something always happens before that: who finds no room waits for one that holds a node, and every one leaves.
+        Something always happens before: a job without room waits for a job on a node, and every job leaves its node.
         """
         while True:
             asking = self._serve()
@@ -83,17 +84,17 @@ class Run:
             self.coming = [j for j in self.coming if self.horizon.submit[j] > self.now]
 
     def candidates(self) -> list[int]:
-        """The BE jobs that may be suspended now."""
+        """Return the BE jobs that may be suspended now."""
         able = [j for j in self.node if not self.horizon.te[j] and j not in self.signal]
         return sorted(j for j in able if self.count[j] < self.horizon.preemption_limit)
 
     def fits(self, job: int, node: int, victims: list[int]) -> bool:
-        """Whether the job fits on a node once these and all earlier victims are gone."""
+        """Check that the job fits on a node without these and all earlier victims."""
         staying = [j for j in self.node if j not in self.signal and j not in victims]
         return self._room(job, node, staying)
 
     def faults(self, asking: int, node: int, victims: list[int]) -> list[str]:
-        """What rule 4 has against an answer."""
+        """Return the faults of a decision under rule 4."""
         there, able = len(self.horizon.node_capacity), self.candidates()
         if node >= there:
             return [f"TE job {asking} is promised node {node}: there are {there}"]
@@ -116,7 +117,7 @@ class Run:
         return []
 
     def carry_out(self, asking: int, node: int, victims: list[int]) -> None:
-        """Go on with an answer in which there is no fault."""
+        """Carry out a decision without faults."""
         if node >= 0:
             self.promised[asking] = node
         else:
@@ -131,7 +132,7 @@ class Run:
     # -- the rules ----------------------------------------------------------------------------------------------------
 
     def _room(self, job: int, node: int, holders: list[int]) -> bool:
-        """Rule 2: whether the job fits beside these holders of nodes."""
+        """Check rule 2: the job fits beside these jobs on the node."""
         h = self.horizon
         for r in range(len(h.resources)):
             held = sum(int(h.demand[j, r]) for j in holders if self.node[j] == node)
@@ -140,7 +141,7 @@ class Run:
         return True
 
     def _serve(self) -> int | None:
-        """Rules 2, 3 and 5: serve the queue; a TE job that asks, or None when nothing more starts now."""
+        """Serve the queue by rules 2, 3 and 5; return a TE job that requests a decision, or None."""
         victims = set(self.suspended)
         for job in sorted(self.waiting, key=lambda j: (not self.horizon.te[j], j not in victims, j)):
             order = list(range(len(self.horizon.node_capacity)))
@@ -158,7 +159,7 @@ class Run:
         return None
 
     def _leaves(self, job: int) -> int:
-        """Rules 1 and 6: when a job that holds a node leaves it."""
+        """Return when a job leaves its node, by rules 1 and 6."""
         done = self.start[job] + self.remaining[job]
         if job not in self.signal:
             return done
@@ -182,10 +183,10 @@ class Run:
             self.suspended[job] = signal
             self.waiting.append(job)
 
-    # -- what it comes to ---------------------------------------------------------------------------------------------
+    # -- values -----------------------------------------------------------------------------------------------------
 
     def values(self) -> dict[str, int]:
-        """Rule 8, of a finished run."""
+        """Return the objective values of a finished run, by rule 8."""
         h = self.horizon
         slow = [0, 0]
         for job, finish in self.finish.items():
@@ -196,19 +197,19 @@ class Run:
 
 
 def violations(horizon: Horizon, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible. The first ends the run."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible. The first ends the run."""
     if not isinstance(plan, horizon.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]
     return _carried_out(horizon, plan)[0]
 
 
 def evaluate(horizon: Horizon, plan: Decisions) -> dict[str, int]:
-    """Objective name -> value of a feasible plan."""
+    """Evaluate the objectives of a feasible plan."""
     return finished(horizon, plan).values()
 
 
 def finished(horizon: Horizon, plan: Decisions) -> Run:
-    """The whole run of a feasible plan; InvalidInput for another."""
+    """Return the complete run of a feasible plan; raise InvalidInput for an infeasible one."""
     faults, run = _carried_out(horizon, plan)
     if faults:
         raise InvalidInput(f"the plan cannot be evaluated: {faults[0]}")
@@ -216,7 +217,7 @@ def finished(horizon: Horizon, plan: Decisions) -> Run:
 
 
 def _carried_out(horizon: Horizon, plan: Any) -> tuple[list[str], Run]:
-    """What is wrong with a plan, and the run as far as it goes."""
+    """Return the faults of a plan, and the run up to the first fault."""
     run, asked = Run(horizon), len(plan.te)
     by = plan.by.tolist()
     if by != sorted(by) or any(k >= asked for k in by):

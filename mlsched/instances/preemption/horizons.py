@@ -1,7 +1,7 @@
-"""Random horizons: a cluster full of BE jobs with more in the queue, and TE jobs that come as a Poisson process.
+"""Random horizons: a cluster full of BE jobs with more in the queue, and TE jobs that arrive as a Poisson process.
 
-Demands, execution times and grace periods are those of the FitGpp workload (calibration Z). Presets are frozen:
-measurements and tests quote them by name; never change one, add another.
+Demands, execution times and grace periods follow the FitGpp workload (calibration Z). Presets are frozen: measurements
+and tests quote them by name; never change one, add another.
 """
 
 from __future__ import annotations
@@ -52,8 +52,15 @@ def generate_horizon(
 ) -> Horizon:
     """Draw a horizon.
 
-    nodes, jobs, tes: how many nodes, BE jobs (all submitted at time 0) and TE jobs. gap: mean minutes between TE jobs;
-    the first comes after such a gap, when the nodes are full. te_scale: factor on TE demands. limit: P.
+    Args:
+        rng: Source of randomness.
+        nodes: Number of nodes.
+        jobs: Number of BE jobs, all submitted at time 0.
+        tes: Number of TE jobs.
+        gap: Mean minutes between TE jobs; the first comes after such a gap, when the nodes are full.
+        te_scale: Factor on TE demands.
+        limit: P, the preemption limit.
+        during_grace: "work" or "paused", see `Horizon`.
     """
     te = np.array([0] * jobs + [1] * tes, dtype=np.int64)
     arrival = np.cumsum(rng.exponential(60 * gap, tes))

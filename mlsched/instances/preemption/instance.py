@@ -1,7 +1,7 @@
-"""The preemption question as data, and the shape of its answer.
+"""The preemption decision and its plan.
 
-A cluster runs best-effort (BE) jobs; trial-and-error (TE) jobs wait. Decide for each TE job the node that will host it
-(or that it keeps waiting), and which BE jobs to suspend. A suspended job keeps its resources for its grace period.
+A cluster runs best-effort (BE) jobs; trial-and-error (TE) jobs wait. Decide the node of each TE job (or that it keeps
+waiting), and the BE jobs to suspend. A suspended job keeps its resources for its grace period.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ SIZE_UNIT = 10**9
 
 
 def sizes(demand: IntArray, capacity: IntArray) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Eq. 1: the Euclidean norm of demand / capacity over the resources; rows are jobs, capacities their nodes'.
+    """Compute Eq. 1: the Euclidean norm of demand / capacity over the resources, one row per job.
 
-    A resource that a node does not have (capacity 0) contributes nothing.
+    Rows of `capacity` belong to the jobs' nodes. A resource that a node does not have (capacity 0) contributes 0.
     """
     share = demand / np.maximum(capacity, 1)
     return np.asarray(np.sqrt((share * share).sum(axis=1)))
 
 
 def largest_size(demand: IntArray, capacity: IntArray) -> int:
-    """The largest Eq. 1 size among the rows in units of 1e-9, rounded up (0 without rows): an instance's `max_size`."""
+    """Return the largest Eq. 1 size of the rows in units of 1e-9, rounded up; 0 without rows (`max_size`)."""
     return int(np.ceil(sizes(demand, capacity).max(initial=0.0) * SIZE_UNIT))
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Plan(contract.Plan):
-    """Where each TE job goes (-1: it keeps waiting) and which BE jobs are suspended (indices, ascending)."""
+    """The node of each TE job (-1: it keeps waiting) and the suspended BE jobs (indices, ascending)."""
 
     kind: ClassVar[str] = "preemption.plan"
 
@@ -49,7 +49,7 @@ class Plan(contract.Plan):
     victims: IntArray = array("victims", doc="BE jobs to suspend, anywhere in the cluster")
 
 
-#: Objective -> its largest base value in any plan of an instance, and what to do where that is too large.
+#: Objective -> its largest base value in any plan of an instance, and the remedy if it is too large.
 LARGEST: dict[str, tuple[Callable[[Instance], Any], str]] = {
     "total_score": (lambda one: one.score[one.preemptible].sum(), "lower grace_weight or the jobs"),
     "victim_count": (lambda one: one.preemptible.sum(), "list fewer jobs"),
@@ -61,13 +61,13 @@ LARGEST: dict[str, tuple[Callable[[Instance], Any], str]] = {
 class Instance(contract.Instance):
     """One preemption decision.
 
-    A TE job fits on a node when the TE jobs placed there need no more than what is free, what is draining and what
-    the victims there release. A BE job may be a victim while it has been preempted fewer than `preemption_limit`
-    times. Jobs that already drain are no candidates and are not listed; what they will release, net of the
-    reservations of TE jobs placed earlier, is `node_draining`.
+    A TE job fits on a node if the TE jobs placed there need at most the free resources, the draining resources and the
+    resources of the victims there. A BE job may be a victim if it has been preempted fewer than `preemption_limit`
+    times. Jobs that already drain cannot be victims and are not listed; `node_draining` is their future release, net of
+    the reservations of TE jobs placed earlier.
 
-    `max_size` and `max_grace` are Eq. 3's two maxima over ALL running BE jobs, which may be more than those listed;
-    0 (the default) means: over the listed ones.
+    `max_size` and `max_grace` are Eq. 3's two maxima over ALL running BE jobs, which may be more than the listed jobs;
+    0 (the default) means: over the listed jobs.
     """
 
     kind: ClassVar[str] = "preemption.instance"
@@ -127,33 +127,33 @@ class Instance(contract.Instance):
 
     @functools.cached_property
     def score(self) -> IntArray:
-        """Eq. 3 of each BE job in millionths, rounded half to even. The table that judge and models share.
+        """Return Eq. 3 of each BE job in millionths, rounded half to even; judge and models share it.
 
-        score = 10^6 (Size / max_size + s GP / max_grace); the second term is 0 when no running job has a grace period.
+        score = 10^6 (Size / max_size + s GP / max_grace); the second term is 0 if all grace periods are 0.
         """
         return self.scores(self.grace_weight / 1000)
 
     def scores(self, s: float) -> IntArray:
-        """Eq. 3 in millionths for another weight `s` of the grace period."""
+        """Compute Eq. 3 in millionths for another weight `s` of the grace period."""
         relative = self._size * SIZE_UNIT / max(self.max_size, 1) + s * self.job_grace / max(self.max_grace, 1)
         return np.rint(SCORE_UNIT * relative).astype(np.int64)
 
     @functools.cached_property
     def preemptible(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Whether each BE job may still be preempted."""
+        """Return which BE jobs may still be preempted."""
         return self.job_preemptions < self.preemption_limit
 
     def primary(self, objective: str) -> Primary:
-        """The deferred TE jobs, which are compared before the base value (judge, rule 4; the weight is its D)."""
+        """Return the deferred TE jobs, compared before the base value (judge, rule 4; the weight is its D)."""
         largest, _ = objective_entry(LARGEST, objective, "LARGEST of instances/preemption/instance.py")
         return Primary("deferred TE jobs", 1 + int(largest(self)))
 
     def deferrals(self, plan: Plan) -> list[str]:
-        """The TE jobs that have no node."""
+        """Return the names of the TE jobs without a node."""
         return [f"TE job {t} waits" for t in np.flatnonzero(plan.te_node < 0).tolist()]
 
     def table(self, plan: Plan) -> dict[str, Any]:
-        """Every job of the question: its class, its number in it, the node it is on or goes to (-1: none), its fate."""
+        """Return one row per job: class, number in the class, node (-1: without), and fate."""
         jobs, tes = len(self.job_node), len(self.te_demand)
         suspended = np.isin(np.arange(jobs), plan.victims)
         fate = [*np.where(suspended, "suspended", "runs on"), *np.where(plan.te_node >= 0, "starts", "waits")]

@@ -3,11 +3,11 @@
 1. Every TE job has a node or waits (-1).
 2. A victim is a listed BE job, named once, that has been preempted fewer than `preemption_limit` times.
 3. On every node and for every resource: demand of the TE jobs placed there <= free + draining + demand of the victims
-   there.
-4. Objectives: base + D * (number of waiting TE jobs), D = 1 + the largest base value any plan can have, so that a plan
-   that defers fewer TE jobs is always better.
+there.
+4. Objectives: base + D * (number of waiting TE jobs), D = 1 + the largest base value any plan can have. A plan that
+defers fewer TE jobs is therefore always better.
 
-Plain loops over Python integers: shares no code with the models and rules it judges.
+Plain loops over Python integers; it does not share code with the models and rules it judges.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BASES: dict[Objective, Callable[[Instance, list[int]], int]] = {
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
@@ -77,7 +77,7 @@ def _over_limit(instance: Instance, victims: list[int]) -> list[str]:
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    """Evaluate the objectives of a well-formed `plan`; `violations` checks feasibility."""
     te_node, victims = plan.te_node.tolist(), plan.victims.tolist()
     if malformed := _malformed(instance, te_node, victims):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")

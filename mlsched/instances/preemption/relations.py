@@ -1,4 +1,4 @@
-"""What is known of the optimum of a changed preemption instance."""
+"""Metamorphic relations: the optimum of a changed preemption instance relative to the original's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Hypothesis strategy of small preemption instances: adversarial where the generator is realistic.
+"""A Hypothesis strategy of small preemption instances: adversarial, unlike the realistic generator.
 
 Few distinct numbers, so that ties, exact fits, empty nodes, zero demands and equal scores are common.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[Instance]:
-    """Instances with at most so many nodes, BE jobs and TE jobs (defaults: brute force takes milliseconds)."""
+    """Generate instances up to these numbers of nodes, BE jobs and TE jobs (brute force: milliseconds)."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -64,7 +64,7 @@ def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two to four TE jobs want the same room: one fits where two do not, and nodes are alike."""
+    """Generate instances in which two to four TE jobs compete for the same room on identical nodes."""
     from hypothesis import strategies as st
 
     @st.composite

@@ -1,4 +1,4 @@
-"""Quality (SLAQ): how many cores each training job gets in the coming epoch, by what its loss will gain from them.
+"""Quality (SLAQ): allocate cores to training jobs for the coming epoch by their expected loss reduction.
 
 Paper: Zhang, Stafman, Or, Freedman, "SLAQ: Quality-Driven Scheduling for Distributed Machine Learning", SoCC 2017,
 Section 4.

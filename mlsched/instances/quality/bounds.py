@@ -1,6 +1,6 @@
-"""Bounds that the statement of the quality problem gives without a search.
+"""Bounds that follow from the statement of the quality problem without a search.
 
-Every job that runs gets the most cores that it may have, as if there were enough of them.
+Every running job gets its maximum number of cores, as if there were enough of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What makes a quality instance hard: named special cases, and relaxations that tell which constraint binds."""
+"""Hard features of a quality instance: named special cases, and relaxations that show the binding constraint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mlsched.instances.quality.instance import Instance, Plan
 
 
 def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
-    """Named special cases of an instance and its optimal plan: true where they occur."""
+    """Return the named special cases of an instance and its optimal plan: True if the case occurs."""
     running = instance.running
     given, caps = plan.cores[running], instance.most[running]
     steps = np.diff(instance.gain[running], axis=1)
@@ -25,7 +25,7 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
-    """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
+    """Return the instance without each constraint, by name. A constraint binds if the optimum improves without it."""
     widest = instance.gain.shape[1] - 1
     return {
         "core caps": instance.replace(most=np.full_like(instance.most, widest)),

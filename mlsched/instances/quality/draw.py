@@ -11,12 +11,12 @@ from mlsched.instances.quality.draw_epochs import draw_epochs
 from mlsched.instances.quality.horizon import Epochs, Horizon
 from mlsched.instances.quality.instance import PPM, Instance, Plan
 
-#: How many jobs fit into one picture; those with the most cores come first.
+#: Most jobs in one picture; jobs with the most cores come first.
 MOST_JOBS = 60
 
 
 def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Any) -> None:
-    """A plan of either form of question."""
+    """Draw a plan of a single decision or of a horizon."""
     if isinstance(instance, Horizon) and isinstance(plan, Epochs):
         draw_epochs(instance, plan, axes)
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
@@ -26,7 +26,7 @@ def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Any) -> None:
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
-    """Bars: cores per job, by decreasing predicted loss. Dots on the right-hand axis: that loss, 1 at a job's start."""
+    """Draw bars of cores per job, by decreasing predicted loss, and dots of that loss (1 at a job's start)."""
     running = instance.running
     loss = instance.loss[running, plan.cores[running]] / PPM
     shown = running[np.argsort(-plan.cores[running], kind="stable")[:MOST_JOBS]]

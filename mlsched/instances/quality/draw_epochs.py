@@ -15,7 +15,7 @@ MOST_NAMED = 12
 
 
 def draw_epochs(horizon: Horizon, plan: Epochs, axes: Any) -> None:
-    """Stacked steps: cores by job and epoch. Line on the right-hand axis: weighted loss of the jobs that are there."""
+    """Draw stacked steps of cores by job and epoch, and a line of the weighted loss of the present jobs."""
     run, summed = Run(horizon), list[float]()
     for given in plan.cores.tolist():
         summed.append(sum(int(horizon.weight[j]) * run.loss(j) for j in run.there()) / PPM)

@@ -12,7 +12,7 @@ JOBS = ("gain", "loss", "weight", "most", "waiting")
 
 
 def _one(instance: Instance, rng: Rng) -> int:
-    """A running job."""
+    """Draw a running job."""
     return int(rng.choice(instance.running)) if len(instance.running) else 0
 
 
@@ -23,7 +23,7 @@ def _set(instance: Instance, name: str, at: object, value: object) -> Instance:
 
 
 def _four_jobs(instance: Instance, rng: Rng) -> Instance:
-    """Copies of jobs, with cores for each."""
+    """Add copies of jobs, with cores for each."""
     copies = rng.integers(len(instance.most), size=max(0, 4 - len(instance.most)))
     fields = {name: np.concatenate([getattr(instance, name), getattr(instance, name)[copies]]) for name in JOBS}
     return instance.replace(**fields, cores=instance.cores + instance.least * len(copies))
@@ -39,7 +39,7 @@ def _reserved(instance: Instance, rng: Rng) -> Instance:
 
 
 def _least(instance: Instance, rng: Rng) -> Instance:
-    """Every job gets one core more at least; caps grow with it as far as the tables do."""
+    """Raise every job's minimum by one core; caps grow with it up to the width of the tables."""
     least = instance.least + 1
     most = np.minimum(np.maximum(instance.most, least), instance.gain.shape[1] - 1)
     return instance.replace(least=least, most=most, cores=instance.cores + len(instance.running))
@@ -62,7 +62,7 @@ def _gains_nothing(instance: Instance, rng: Rng) -> Instance:
 
 
 def _late_gain(instance: Instance, rng: Rng) -> Instance:
-    """A job gains with its last core only."""
+    """Let a job gain only with its last core."""
     job = _one(instance, rng)
     gain = np.zeros(instance.gain.shape[1], dtype=np.int64)
     gain[int(instance.most[job]) :] = max(1000, int(instance.gain[job].max()))
@@ -75,7 +75,7 @@ def _scarce(instance: Instance, rng: Rng) -> Instance:
 
 
 def _beyond_the_cap(instance: Instance, rng: Rng) -> Instance:
-    """The tables go on beyond the caps."""
+    """Extend the tables beyond the caps."""
     gain, loss = (np.hstack([table, table[:, -1:]]) for table in (instance.gain, instance.loss))
     gain[:, -1] += 1000
     return instance.replace(gain=gain, loss=loss)
@@ -88,7 +88,7 @@ def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
 
 
 def _has_late_gain(instance: Instance) -> bool:
-    """A later core gains more than an earlier one, up to the cap."""
+    """Check for a later core that gains more than an earlier one, up to the cap."""
     return any((np.diff(g[: m + 1], 2) > 0).any() for g, m in zip(instance.gain, instance.most.tolist(), strict=True))
 
 

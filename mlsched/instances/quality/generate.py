@@ -1,7 +1,7 @@
-"""Random quality instances from known loss curves, with knobs for families, load, caps and what the floor loses.
+"""Random quality instances from known loss curves; parameters set families, load, caps and the loss of rounding.
 
-Amplitudes, speeds of convergence and costs of an iteration span what the paper's workload spans (Table 1: iterations
-of 10s of milliseconds to seconds on a share of 640 cores); the paper prints none of them, so they are documented
+Amplitudes, speeds of convergence and costs of an iteration span the paper's workload (Table 1: iterations of 10s of
+milliseconds to seconds on a share of 640 cores). The paper does not print these values, so they are documented
 assumptions. Presets are frozen: measurements and tests quote them by name.
 """
 
@@ -70,12 +70,19 @@ class Sizes(ValidatedFields):
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 
-    jobs, cores: how many. epoch: seconds. rounding: "floor" or "fluid" iterations. sublinear: share of jobs with a
-    1/(ak^2+bk+c)+d curve, the others mu^(k-b)+c. age: mean progress of the jobs in halvings of their excess loss.
-    speed: factor on the work of an iteration (2: iterations take half as long). cap: job caps are uniform in
-    least..cap, 0: none. reserved_share: share of the cores that non-ML jobs hold, rounded. least: fewest cores of a
-    job that runs. important: share of jobs of weight 2..5. width: most cores in the tables, 0: as many as a job can
-    get.
+    Sizes:
+        jobs: Number of jobs.
+        cores: Number of cores.
+        epoch: Length of the epoch, seconds.
+        rounding: "floor" or "fluid" iterations.
+        sublinear: Share of jobs with a 1/(ak^2+bk+c)+d curve, the others mu^(k-b)+c.
+        age: Mean progress of the jobs in halvings of their excess loss.
+        speed: Factor on the work of an iteration (2: iterations take half as long).
+        cap: Job caps are uniform in least..cap; 0 removes them.
+        reserved_share: Share of the cores that non-ML jobs use, rounded.
+        least: Fewest cores of a running job.
+        important: Share of jobs of weight 2..5.
+        width: Most cores in the tables; 0 for the most that a job can get.
     """
     check_size("jobs x cores", sizes.jobs * (sizes.width or min(sizes.cap or sizes.cores, sizes.cores)))
     for name, value in (("cap", sizes.cap), ("width", sizes.width)):
@@ -106,10 +113,10 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
 def draw_curves(
     rng: np.random.Generator, jobs: int, share: float
 ) -> tuple[Curves, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """`jobs` random curves, a `share` of them sublinear, and the iterations in which their excess loss first halves.
+    """Draw `jobs` curves, a `share` of them sublinear, and the iterations in which their excess loss first halves.
 
-    Excess loss at iteration 0: uniform in 0.2..3, above a final loss uniform in 0..0.5. Sublinear curves mix O(1/k)
-    and O(1/k^2) evenly; those with more than about 38 % of the latter (b^2 < ac) start concave: their gains are not.
+    Excess loss at iteration 0: uniform in 0.2..3, above a final loss uniform in 0..0.5. Sublinear curves mix O(1/k) and
+    O(1/k^2) evenly. Curves with more than about 38 % of the latter (b^2 < ac) start concave; their gains do not.
     """
     excess, final, mix = rng.uniform(0.2, 3, jobs), rng.uniform(0, 0.5, jobs), rng.uniform(0, 1, jobs)
     halving = np.maximum(rng.lognormal(np.log(HALVING), HALVING_SIGMA, jobs), 0.25)

@@ -1,7 +1,7 @@
 """Loss histories of jobs: drawn from the presets of Table 1, or taken from recorded learning curves.
 
-A history is the truth of a simulated job: its loss after every iteration, whatever cores it ran on (SLAQ, footnote 4:
-the loss reduction of an iteration does not depend on the allocation). A scheduler sees only `until(now)`.
+A history is the truth of a simulated job: its loss after every iteration, on any number of cores (SLAQ, footnote 4: the
+loss reduction of an iteration does not depend on the allocation). A scheduler sees only `until(now)`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class History:
     """The losses of one training job.
 
     Attributes:
-        workload: acronym of Table 1, or the workload of a recorded curve.
-        family: what the job declares of its optimiser.
-        steps: (n,) iterations, increasing; 0 is before the first.
-        losses: (n,) the loss after so many iterations.
+        workload: Acronym of Table 1, or the workload of a recorded curve.
+        family: Curve family that the job declares for its optimiser.
+        steps: Iterations, increasing, shape (n,); 0 is before the first.
+        losses: Loss after these iterations, shape (n,).
         core_seconds: c * S of 4.2.1: CPU seconds per iteration.
     """
 
@@ -36,11 +36,11 @@ class History:
     core_seconds: float
 
     def at(self, k: Floats) -> FloatArray:
-        """Losses at iterations `k`: interpolated between observations, the last one after them."""
+        """Return the losses at iterations `k`: interpolated between observations, the last one after them."""
         return np.asarray(np.interp(np.asarray(k, dtype=np.float64), self.steps, self.losses))
 
     def until(self, now: float) -> tuple[FloatArray, FloatArray]:
-        """(iterations, losses) observed by iteration `now`, the first always: what a scheduler may see."""
+        """Return the (iterations, losses) that a scheduler may see at iteration `now`; always at least the first."""
         seen = max(1, int(np.searchsorted(self.steps, now, side="right")))
         return self.steps[:seen], self.losses[:seen]
 
@@ -54,15 +54,15 @@ def synthetic(
     noise: NotNegative = 0.01,
     spread: NotNegative = 0.3,
 ) -> History:
-    """A job of this algorithm, losses at iterations 0..`iterations`.
+    """Draw a job of this algorithm, with losses at iterations 0..`iterations`.
 
     Args:
-        algorithm: the preset.
-        rng: where the job's differences come from.
-        iterations: the last iteration; 100 is where the paper calls a job converged.
-        noise: standard deviation of a loss over what is left of it above the final one: SGD's fluctuation shrinks with
-            the gradient.
-        spread: standard deviation of the logarithm of half life and work, which makes models of one algorithm differ
+        algorithm: The preset.
+        rng: Source of the differences between jobs.
+        iterations: The last iteration; the paper calls a job converged at 100.
+        noise: Standard deviation of a loss relative to the remaining excess loss: SGD's fluctuation shrinks with the
+            gradient.
+        spread: Standard deviation of the logarithm of half life and work, which makes models of one algorithm differ
             ("each algorithm is further diversified", 6.1).
     """
     stretch, work = np.exp(spread * rng.standard_normal(2))
@@ -75,7 +75,7 @@ def synthetic(
 
 
 def synthetic_mix(jobs: int, rng: np.random.Generator, *, iterations: int = 100, noise: float = 0.01) -> list[History]:
-    """`jobs` jobs of algorithms drawn evenly from Table 1."""
+    """Draw `jobs` jobs of algorithms chosen evenly from Table 1."""
     rows = rng.integers(len(TABLE_1), size=jobs)
     return [synthetic(TABLE_1[row], rng, iterations=iterations, noise=noise) for row in rows]
 
@@ -83,14 +83,14 @@ def synthetic_mix(jobs: int, rng: np.random.Generator, *, iterations: int = 100,
 def recorded(
     curve: Curve, *, family: Family = "sublinear", core_seconds: float = 1.0, iterations: int | None = None
 ) -> History:
-    """A job that trains as a recorded curve did.
+    """Build a job that trains like a recorded curve.
 
     Args:
-        curve: the record.
-        family: what the job declares; Adam and SGD are first-order optimisers, hence sublinear.
-        core_seconds: CPU seconds per iteration. A log of seconds on GPUs does not say.
-        iterations: None keeps the curve's own steps. A number resamples the curve to so many equal parts of its length,
-            and calls each an iteration: recorded runs have 10^3 to 10^5 steps between evaluations.
+        curve: The record.
+        family: Family that the job declares; Adam and SGD are first-order optimisers, hence sublinear.
+        core_seconds: CPU seconds per iteration, which a log of GPU seconds lacks.
+        iterations: None keeps the curve's own steps. A number resamples the curve to that many equal parts of its
+            length, each called an iteration: recorded runs have 10^3 to 10^5 steps between evaluations.
     """
     if iterations is None:
         return History(curve.workload, family, curve.steps, curve.losses, core_seconds)

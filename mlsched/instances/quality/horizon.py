@@ -1,8 +1,8 @@
-"""The quality question over many epochs: all jobs and their loss curves known, until the last one is done.
+"""The quality problem over many epochs: all jobs and their loss curves known, until the last one is done.
 
 SLAQ decides for one epoch at a time, each time for the largest reduction of the summed loss within it. Here the epochs
-of a whole run are decided together, for the losses summed over time: what a decision for one epoch stands in for.
-The judge's docstring has the rules.
+of a complete run are decided together, for the losses summed over time; one epoch's objective is a proxy for it. The
+judge's docstring has the rules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mlsched.instances.quality import horizon_judge
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Epochs(contract.Plan):
-    """How many cores each job gets in each epoch, from the first to the one in which the last job is done."""
+    """The cores of each job in each epoch, from the first to the last job's last."""
 
     kind: ClassVar[str] = "quality.epochs"
 
@@ -32,8 +32,8 @@ class Epochs(contract.Plan):
 class Horizon(contract.Instance):
     """Training jobs over time on shared cores, in arrival order; everything known.
 
-    `loss[j, k]`: the loss of job j after k iterations, the smallest so far, in ppm of its own unit (a job's loss before
-    its first iteration, say, above its final loss). Columns beyond a job's last iteration are not read.
+    `loss[j, k]`: the loss of job j after k iterations, the smallest so far, in ppm of the job's unit (for example its
+    excess loss before the first iteration). Columns beyond a job's last iteration are not read.
     """
 
     kind: ClassVar[str] = "quality.horizon"
@@ -81,6 +81,6 @@ class Horizon(contract.Instance):
         return list(zip(self.work.tolist(), self.iterations.tolist(), strict=True))
 
     def table(self, plan: Epochs) -> dict[str, Any]:
-        """Every epoch with the cores of each job."""
+        """Return one row per epoch with the cores of each job."""
         cores = {f"job {j}": plan.cores[:, j] for j in range(plan.cores.shape[1])}
         return {"epoch": np.arange(len(plan.cores)), **cores}

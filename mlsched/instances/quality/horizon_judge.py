@@ -1,21 +1,20 @@
 """The judge of quality over many epochs, written from the statement alone.
 
-1. Epoch e lasts from e * T to (e + 1) * T seconds. A job is there from the first epoch that does not begin before its
-   submission, to the epoch in which it has done all of its iterations.
-2. Of the jobs that are there, the first cores / least (rounded down) run, in order of submission; the others wait and
-   get none, as do jobs that are not there. A job that runs gets at least `least` cores, and at most its cap `most`.
-3. All jobs together get no more than the cores.
-4. A job with a cores for an epoch does a * T core-seconds of work, an iteration takes `work` core-milliseconds on any
-   number of cores; what is done of an iteration counts in the next epoch. A job that is done leaves its cores idle for
-   the rest of the epoch.
-5. A plan has a row for every epoch up to the one in which the last job is done, and no more.
-6. The loss of a job between two iterations is on the line between theirs, rounded up to whole ppm.
-7. `total_loss`: sum over the epochs, and over the jobs that are there at their beginning, of weight * loss then.
-   `total_worst_loss`: sum over the epochs of the largest weight * loss of a job that is there.
-   `total_time_to_goal`: sum over the jobs of weight * (time from submission to the end of iteration `goal`), ms rounded
-   up.
+1. Epoch e lasts from e * T to (e + 1) * T seconds. A job is present from the first epoch that does not begin before its
+submission, to the epoch in which it has done all of its iterations.
+2. Of the present jobs, the first cores / least (rounded down) run, in order of submission; the others wait and get 0
+cores, as do absent jobs. A running job gets at least `least` cores, and at most its cap `most`.
+3. All jobs together get at most the cores.
+4. A job with a cores for an epoch does a * T core-seconds of work. An iteration takes `work` core-milliseconds on any
+number of cores; a partly done iteration continues in the next epoch. A finished job leaves its cores idle for the rest
+of the epoch.
+5. A plan has exactly one row for every epoch up to the last job's last.
+6. The loss of a job between two iterations is on the line between theirs, rounded up to integer ppm.
+7. `total_loss`: sum over the epochs, and over the jobs present at their beginning, of weight * loss then.
+`total_worst_loss`: sum over the epochs of the largest weight * loss of a present job. `total_time_to_goal`: sum over
+the jobs of weight * (time from submission to the end of iteration `goal`), ms rounded up.
 
-Plain loops over Python integers: shares no code with the simulated world and the solvers.
+Plain loops over Python integers; it does not share code with the simulated world and the solvers.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ OBJECTIVES = (
 
 
 class Run:
-    """A run of a horizon at the beginning of an epoch; `give` cores to go on to the next."""
+    """A run of a horizon at the beginning of an epoch; `give` cores to advance to the next."""
 
     def __init__(self, horizon: Horizon) -> None:
         self.horizon = horizon
@@ -45,20 +44,20 @@ class Run:
         self.total_loss = self.total_worst_loss = self.total_time_to_goal = 0
 
     def ended(self) -> bool:
-        """Whether all jobs are done."""
+        """Check that all jobs are done."""
         return not any(self._remaining(j) for j in range(len(self.done)))
 
     def there(self) -> list[int]:
-        """The jobs that are there in this epoch."""
+        """Return the present jobs of this epoch."""
         now, h = self.epoch * self.horizon.epoch, self.horizon
         return [j for j in range(len(self.done)) if int(h.submit[j]) <= now and self._remaining(j)]
 
     def running(self) -> list[int]:
-        """The jobs that run in this epoch."""
+        """Return the jobs that run in this epoch."""
         return self.there()[: self.horizon.cores // self.horizon.least]
 
     def faults(self, given: list[int]) -> list[str]:
-        """What rules 2 and 3 have against the cores of an epoch."""
+        """Return the faults of an epoch's cores under rules 2 and 3."""
         running, h = self.running(), self.horizon
         faults = []
         for j, count in enumerate(given):
@@ -74,7 +73,7 @@ class Run:
         return faults
 
     def give(self, given: list[int]) -> None:
-        """Go through an epoch with cores in which there is no fault."""
+        """Advance through an epoch with faultless cores."""
         h = self.horizon
         losses = [int(h.weight[j]) * self.loss(j) for j in self.there()]
         self.total_loss += sum(losses)
@@ -89,7 +88,7 @@ class Run:
         self.epoch += 1
 
     def loss(self, job: int) -> int:
-        """Rule 6: the loss of a job now, ppm."""
+        """Compute the loss of a job now, ppm, by rule 6."""
         h, work = self.horizon, int(self.horizon.work[job])
         whole, rest = divmod(self.done[job], work)
         here = int(h.loss[job, whole])
@@ -99,19 +98,19 @@ class Run:
         return int(self.horizon.iterations[job]) * int(self.horizon.work[job]) - self.done[job]
 
     def values(self) -> dict[str, int]:
-        """Rule 7, of a run that has ended."""
+        """Return the objective values of a run that has ended, by rule 7."""
         return {objective.name: int(getattr(self, objective.name)) for objective in OBJECTIVES}
 
 
 def violations(horizon: Horizon, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible. The first epoch with faults ends it."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible. The first faulty epoch ends it."""
     if not isinstance(plan, horizon.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]
     return _carried_out(horizon, plan)[0]
 
 
 def evaluate(horizon: Horizon, plan: Epochs) -> dict[str, int]:
-    """Objective name -> value of a feasible plan."""
+    """Evaluate the objectives of a feasible plan."""
     faults, run = _carried_out(horizon, plan)
     if faults:
         raise InvalidInput(f"the plan cannot be evaluated: {faults[0]}")
@@ -119,7 +118,7 @@ def evaluate(horizon: Horizon, plan: Epochs) -> dict[str, int]:
 
 
 def _carried_out(horizon: Horizon, plan: Any) -> tuple[list[str], Run]:
-    """What is wrong with a plan, and the run as far as it goes."""
+    """Return the faults of a plan, and the run up to the first fault."""
     run, rows = Run(horizon), plan.cores.tolist()
     if plan.cores.shape[1] != len(horizon.submit) and rows:
         return [f"cores has {plan.cores.shape[1]} columns, expected {len(horizon.submit)}, one for each job"], run

@@ -1,8 +1,8 @@
 """Random horizons: a few jobs of SLAQ's Table 1 that arrive as a Poisson process on a few cores.
 
-Curves are those of the simulated workload (`histories.synthetic_mix`), shorter, and the smallest loss so far in place
-of the loss: whoever stops keeps the best model. Presets are frozen: measurements and tests quote them by name; never
-change one, add another.
+Curves are shorter copies of the simulated workload's (`histories.synthetic_mix`), with the smallest loss so far in
+place of the loss: the best model is kept. Presets are frozen: measurements and tests quote them by name; never change
+one, add another.
 """
 
 from __future__ import annotations
@@ -55,9 +55,13 @@ def generate_horizon(
 ) -> Horizon:
     """Draw a horizon.
 
-    iterations: of each job. length: core-epochs of a job's iterations, mean. gap: mean epochs between two arrivals, the
-    first at 0; with the defaults the offered load is about 1. noise: fluctuation of a loss over what is left of it.
-    cap: most cores of a job, 0: none. information, normalise: what rules see of the losses.
+    Sizes:
+        iterations: Iterations of each job.
+        length: Mean core-epochs of a job's iterations.
+        gap: Mean epochs between two arrivals, the first at 0; with the defaults the offered load is about 1.
+        noise: Fluctuation of a loss relative to the remaining excess loss.
+        cap: Most cores of a job; 0 removes the cap.
+        information, normalise: View of the losses that rules have.
     """
     check_size("jobs x iterations", jobs * iterations)
     histories = synthetic_mix(jobs, rng, iterations=iterations, noise=noise)

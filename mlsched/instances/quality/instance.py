@@ -1,8 +1,8 @@
-"""The quality question as data, and the shape of its answer.
+"""The quality decision and its plan.
 
-A cluster trains many jobs. For the coming scheduling epoch decide how many cores each job gets. What a job will have
-gained by the end of the epoch with `a` cores is a table, made beforehand by a named predictor (`tables.py` from known
-curves, or fits of loss histories): answering needs no knowledge of curves, and "optimal" means optimal for the tables.
+A cluster trains many jobs. Decide the cores of each job for the coming scheduling epoch. A table lists a job's gain by
+the end of the epoch with `a` cores. A named predictor computes it beforehand (`tables.py` from known curves, or fits of
+loss histories): a solver needs no knowledge of curves, and "optimal" means optimal for the tables.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Plan(contract.Plan):
 class Instance(contract.Instance):
     """One allocation of cores for one epoch (SLAQ Section 4.3).
 
-    Jobs are listed in arrival order. Those that run get between `least` and `most[j]` cores; those marked `waiting`
-    get none (`waiting_in_arrival_order` marks those for which `least` cores are no longer there). Non-ML jobs hold
-    `reserved` of the cores. Columns of the tables beyond a job's cap are what it would do without the cap.
+    Jobs are listed in arrival order. Running jobs get between `least` and `most[j]` cores; jobs marked `waiting` get 0
+    (`waiting_in_arrival_order` marks the jobs for which fewer than `least` cores remain). Non-ML jobs use `reserved` of
+    the cores. Columns of the tables beyond a job's cap are its results without the cap.
 
     `gain[j, a]`: predicted loss reduction within the epoch, normalised by the largest loss change seen (4.1), in ppm,
     rounded down, then made non-decreasing; `gain[j, 0]` = 0. `loss[j, a]`: predicted loss at the end of the epoch,
@@ -64,7 +64,7 @@ class Instance(contract.Instance):
 
     def check(self) -> None:
         if not len(self.most):
-            # A file cannot tell 0 x 1 from 0 x 0: without jobs, both tables have the one column for no core.
+            # A file cannot distinguish 0 x 1 from 0 x 0: without jobs, both tables have the column of 0 cores.
             for name in ("gain", "loss"):
                 object.__setattr__(self, name, _empty_table())
         widest = self.gain.shape[1] - 1
@@ -104,28 +104,28 @@ class Instance(contract.Instance):
 
     @property
     def available(self) -> int:
-        """Cores that the jobs may share: C - reserved."""
+        """Return the cores that the jobs may share: C - reserved."""
         return self.cores - self.reserved
 
     @functools.cached_property
     def running(self) -> IntArray:
-        """Indices of the jobs that run, in arrival order."""
+        """Return the indices of the running jobs, in arrival order."""
         return np.flatnonzero(self.waiting == 0)
 
     def plan(self, cores: IntArray) -> Plan:
-        """The plan that gives `cores` to the running jobs, in their order."""
+        """Build the plan that gives `cores` to the running jobs, in their order."""
         full = np.zeros(len(self.most), dtype=np.int64)
         full[self.running] = cores
         return Plan(cores=full)
 
     def table(self, plan: Plan) -> dict[str, Any]:
-        """Every job with its cores and the loss that is predicted with them, ppm of its loss at the start."""
+        """Return one row per job with its cores and its predicted loss, ppm of its loss at the start."""
         jobs = np.arange(len(plan.cores))
         return {"job": jobs, "cores": plan.cores, "predicted_loss_ppm": self.loss[jobs, plan.cores]}
 
 
 def waiting_in_arrival_order(jobs: int, available: int, least: int = 1) -> IntArray:
-    """`waiting` for `jobs` listed in arrival order: as many run as `available` cores allow `least` each."""
+    """Compute `waiting` for jobs in arrival order: as many run as `available` cores allow `least` each."""
     runs = jobs if least == 0 else min(jobs, available // least)
     return np.array([0] * runs + [1] * (jobs - runs), dtype=np.int64)
 

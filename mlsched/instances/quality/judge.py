@@ -1,12 +1,12 @@
 """The judge of the quality problem, written from the statement alone.
 
-1. Every job gets a whole number of cores. A waiting job gets none.
-2. A job that runs gets at least `least` cores and at most its own cap `most`.
-3. All jobs together get no more than the cores that are not reserved: sum a_j <= cores - reserved.
+1. Every job gets an integer number of cores. A waiting job gets 0.
+2. A running job gets at least `least` cores and at most its own cap `most`.
+3. All jobs together get at most the cores that are not reserved: sum a_j <= cores - reserved.
 4. `total_loss_reduction` = sum over the jobs of weight * gain[j, a_j]; a waiting job gains gain[j, 0] = 0.
-5. `worst_loss` = the largest weight * loss[j, a_j] among the jobs that run; 0 when none runs.
+5. `worst_loss` = the largest weight * loss[j, a_j] among the running jobs; 0 without running jobs.
 
-Plain loops over Python integers: shares no code with the models and rules it judges.
+Plain loops over Python integers; it does not share code with the models and rules it judges.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from mlsched.core.errors import InvalidInput, with_article
 if TYPE_CHECKING:
     from mlsched.instances.quality.instance import Instance, Plan
 
-#: Each objective, and its value from weight * gain of every job and weight * loss of every job that runs. With larger
-#: numbers of either kind no value is smaller.
+#: Each objective, and its value from weight * gain of every job and weight * loss of every running job. Values never
+#: decrease in either number.
 VALUES: dict[Objective, Callable[[list[int], list[int]], int]] = {
     Objective("total_loss_reduction", "max", "ppm", "sum over the jobs of weight * gain"): (
         lambda gains, losses: sum(gains)
@@ -33,7 +33,7 @@ VALUES: dict[Objective, Callable[[list[int], list[int]], int]] = {
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
@@ -57,7 +57,7 @@ def violations(instance: Instance, plan: Any) -> list[str]:
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    """Evaluate the objectives of a well-formed `plan`; `violations` checks feasibility."""
     given: list[int] = plan.cores.tolist()
     jobs, widest = len(instance.most), instance.gain.shape[1] - 1
     if len(given) != jobs:

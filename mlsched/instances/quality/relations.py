@@ -1,4 +1,4 @@
-"""What is known of the optimum of a changed quality instance."""
+"""Metamorphic relations: the optimum of a changed quality instance relative to the original's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _fewer(instance: Instance, rng: np.random.Generator) -> Instance | None:
 
 
 def _fewer_unforced(instance: Instance, rng: np.random.Generator) -> Instance | None:
-    # A job that must have its least leaves cores behind, which may do more for the others.
+    # A job at its minimum leaves cores that may help the others more.
     return _fewer(instance, rng) if instance.least == 0 else None
 
 

@@ -1,7 +1,7 @@
-"""A Hypothesis strategy of small quality instances: adversarial where the generator is realistic.
+"""A Hypothesis strategy of small quality instances: adversarial, unlike the realistic generator.
 
-Tables are drawn step by step from few numbers, so that ties, flat segments, late jumps (nothing concave about them)
-and jobs with nothing to gain are common; gain and loss need not come from one curve.
+Tables are drawn step by step from few numbers, so that ties, flat segments, late jumps (not concave) and jobs without
+gain are common; gain and loss need not come from one curve.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
-    """Instances with at most so many jobs and cores (defaults: brute force takes milliseconds)."""
+    """Generate instances up to these numbers of jobs and cores (by default brute force takes milliseconds)."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -64,7 +64,7 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two to four jobs would all gain from cores of which there are too few for their caps."""
+    """Generate instances in which two to four jobs would all gain from cores, but there are too few for their caps."""
     from hypothesis import strategies as st
 
     @st.composite

@@ -1,17 +1,17 @@
 """The nine algorithms of SLAQ's Table 1, as presets of synthetic loss curves.
 
 Paper: SLAQ (Zhang et al., SoCC 2017), Table 1, Sections 4.1 and 4.2.2. Name, acronym, type, optimiser and data set are
-as printed. The rest is ours, because the paper prints none of it:
+as printed. The rest is ours, because the paper does not print it:
 
 - `family`: gradient descent is sublinear and L-BFGS superlinear by 4.2.2, which also counts K-Means among gradient
-  descent's. Gradient boosting is taken as gradient descent in function space (sublinear), EM as linear.
+descent's. Gradient boosting is taken as gradient descent in function space (sublinear), EM as linear.
 - `initial`, `final`: K-Means falls from 300 to 0 and the SVM from 1 to 0.4 in 4.1; the others are plausible magnitudes,
-  chosen to span orders of magnitude as the paper stresses.
+chosen to span orders of magnitude as the paper stresses.
 - `half_life`: iterations until half of the reducible loss is gone, such that every algorithm is close to converged at
-  iteration 100, the paper's convergence (6.2.1). `squared` is the share of the k^2 term, for optimisers between
-  O(1/k) and O(1/k^2).
+iteration 100, the paper's convergence (6.2.1). `squared` is the share of the k^2 term, for optimisers between O(1/k)
+and O(1/k^2).
 - `core_seconds`: c * S of 4.2.1, CPU seconds per iteration. Synthetic: iterations take tenths of a second to seconds on
-  some ten cores (4.2.2), more for larger models.
+some ten cores (4.2.2), more for larger models.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from mlsched.core.losses.curves import FloatArray
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One row of Table 1 and the curve that stands for it.
+    """One row of Table 1 and its curve.
 
     Attributes:
-        name, acronym, type, optimiser, dataset: as Table 1 prints them.
-        family: which of 4.2.2's curves the optimiser follows.
-        convex: whether training minimises a convex function; the others may want a target hint (Section 7).
-        initial, final: loss before the first iteration and in the limit.
-        half_life: iterations until the reducible loss has halved.
-        squared: share of the k^2 term in the denominator at the half life (sublinear only), in [0, 1].
+        name, acronym, type, optimiser, dataset: As Table 1 prints them.
+        family: Curve family of 4.2.2 that the optimiser follows.
+        convex: True if training minimises a convex function; the others may need a target hint (Section 7).
+        initial, final: Loss before the first iteration and in the limit.
+        half_life: Iterations until the reducible loss has halved.
+        squared: Share of the k^2 term in the denominator at the half life (sublinear only), in [0, 1].
         core_seconds: CPU seconds per iteration.
     """
 
@@ -53,7 +53,7 @@ class Algorithm:
     core_seconds: float
 
     def losses(self, k: FloatArray, *, stretch: float = 1.0) -> FloatArray:
-        """The noiseless losses at iterations `k` >= 0, the half life being `stretch` times the preset's."""
+        """Compute the noiseless losses at iterations `k` >= 0 with `stretch` times the preset's half life."""
         x = np.minimum(np.asarray(k, dtype=np.float64) / (self.half_life * stretch), 1e100)
         if self.family == "superlinear":
             share = np.exp2(-np.minimum(x, 1000.0))
@@ -108,7 +108,7 @@ TABLE_1: tuple[Algorithm, ...] = (
 
 
 def algorithm(acronym: str) -> Algorithm:
-    """The preset with this acronym."""
+    """Return the preset with this acronym."""
     for row in TABLE_1:
         if row.acronym == acronym:
             return row

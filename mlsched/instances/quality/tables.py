@@ -1,15 +1,15 @@
-"""From predicted losses to the integer tables of an instance: the one place where real quantities are rounded.
+"""From predicted losses to the integer tables of an instance: the only rounding of real quantities.
 
-Paper: SLAQ (Zhang et al., SoCC 2017). A job that has done k iterations does n(a) = a T / (c S) more in an epoch of T on
-a cores, when one iteration costs c S core-milliseconds (4.2.1); "floor" counts whole iterations only, "fluid" also the
+Paper: SLAQ (Zhang et al., SoCC 2017). A job after k iterations does n(a) = a T / (c S) more in an epoch of T on a
+cores, if one iteration costs c S core-milliseconds (4.2.1). "floor" counts only complete iterations, "fluid" also the
 part of one. With f the job's loss:
 
     gain[j, a] = floor(10^6 (f(k) - f(k + n(a))) / largest change of the loss in one iteration so far)         (4.1)
     loss[j, a] = ceil(10^6 (f(k + n(a)) - final) / (first - final)), at least 0                                (6.2)
 
-Both are rounded against the job, so that no plan promises more than was predicted (what is within 1e-6 ppm of an
-integer is that integer: float64 noise must not cost a whole ppm); then `gain` is made non-decreasing
-in a and `loss` non-increasing (a running maximum and minimum), which for a decreasing f changes nothing.
+Both are rounded against the job, so that no plan promises more than was predicted. Values within 1e-6 ppm of an integer
+become that integer: float64 noise must not cost a complete ppm. Then `gain` is made non-decreasing in a and `loss`
+non-increasing (a running maximum and minimum), without effect for a decreasing f.
 """
 
 from __future__ import annotations
@@ -38,11 +38,16 @@ LossAt = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Epoch(ValidatedFields):
-    """What is to be shared out for how long.
+    """The cores to allocate and the length of the epoch.
 
-    cores, reserved: C and what non-ML jobs hold of it. milliseconds: T. rounding: "floor" or "fluid" iterations.
-    least: fewest cores of a job that runs. width: largest number of cores in the tables; 0: what a single job could
-    get while every other one keeps `least`.
+    Attributes:
+        cores: C, the total.
+        reserved: Cores that non-ML jobs use.
+        milliseconds: T, the length of the epoch.
+        rounding: "floor" or "fluid" iterations.
+        least: Fewest cores of a running job.
+        width: Largest number of cores in the tables; 0 for the most that a single job could get while all others have
+            `least`.
     """
 
     cores: Annotated[int, Range(0)]
@@ -58,14 +63,14 @@ class Epoch(ValidatedFields):
             raise InvalidInput(f"reserved: {self.reserved}, expected at most {self.cores} (cores)")
 
     def iterations(self, work: IntArray, width: int) -> FloatArray:
-        """n(a), jobs x (width + 1): iterations done on a = 0..width cores when one costs `work` core-milliseconds."""
+        """Compute n(a), the iterations on a = 0..width cores at `work` core-milliseconds each; (jobs, width + 1)."""
         spent = np.arange(width + 1, dtype=np.int64) * self.milliseconds
         if self.rounding == "floor":
             return np.asarray(spent[None, :] // work[:, None], dtype=np.float64)
         return np.asarray(spent[None, :] / work[:, None], dtype=np.float64)
 
     def columns(self, running: int) -> int:
-        """The largest number of cores in the tables when so many jobs run."""
+        """Return the largest number of cores in the tables for this number of running jobs."""
         room = max(self.cores - self.reserved - self.least * max(running - 1, 0), self.least)
         return min(self.width, room) if self.width else room
 
@@ -93,7 +98,7 @@ class Curves:
         return np.array([family == "sublinear" for family in self.families], dtype=bool)
 
     def loss_at(self, k: FloatArray) -> FloatArray:
-        """Losses at iterations `k`, (jobs,) or (jobs, m)."""
+        """Compute the losses at iterations `k`, shape (jobs,) or (jobs, m)."""
         losses = np.empty(k.shape)
         axes = (slice(None),) + (None,) * (k.ndim - 1)
         for rows, curve in ((self._sublinear, sublinear), (~self._sublinear, superlinear)):
@@ -103,13 +108,13 @@ class Curves:
 
     @functools.cached_property
     def asymptote(self) -> FloatArray:
-        """The loss that each curve approaches: d, or c of a superlinear one."""
+        """Return the limit of each curve's loss: d, or c of a superlinear one."""
         return np.where(self._sublinear, self.parameters[:, 3], self.parameters[:, 2])
 
     def largest_change(self, iteration: FloatArray) -> FloatArray:
-        """The largest loss change in one iteration so far; of the first iteration for a job that has done none.
+        """Return the largest loss change in one iteration so far; of the first iteration for a job at iteration 0.
 
-        A decreasing curve falls fastest at its inflection, if it has one, else at 0: no other place need be looked at.
+        A decreasing curve falls fastest at its inflection, if it has one, else at 0, so only these places are checked.
         """
         first = np.zeros(len(self.families))
         a, b, c, _ = self.parameters.T
@@ -123,14 +128,14 @@ class Curves:
 
 
 def gain_table(losses: FloatArray, largest_change: FloatArray) -> IntArray:
-    """`gain` in ppm from losses with a = 0, 1, ... cores; 0 throughout where no change has been seen."""
+    """Compute `gain` in ppm from losses with a = 0, 1, ... cores; all 0 without an observed change."""
     seen = largest_change > 0
     scale = np.where(seen, PPM, 0.0) / np.where(seen, largest_change, 1.0)
     return np.maximum.accumulate(_integers("gain", np.floor((losses[:, :1] - losses) * scale[:, None] + NOISE)), axis=1)
 
 
 def loss_table(losses: FloatArray, first: FloatArray, final: FloatArray) -> IntArray:
-    """`loss` in ppm from losses with a = 0, 1, ... cores; 0 throughout for a job with nothing to gain."""
+    """Compute `loss` in ppm from losses with a = 0, 1, ... cores; all 0 for a job without possible gain."""
     span = first - final
     scale = np.where(span > 0, PPM, 0.0) / np.where(span > 0, span, 1.0)
     return np.minimum.accumulate(_integers("loss", np.ceil((losses - final[:, None]) * scale[:, None] - NOISE)), axis=1)
@@ -158,12 +163,17 @@ def from_predictions(
     waiting: npt.ArrayLike | None = None,
     predictor: str = "given",
 ) -> Instance:
-    """The instance of jobs whose losses `loss_at` predicts, in arrival order.
+    """Build the instance of jobs with predicted losses `loss_at`, in arrival order.
 
-    iteration: iterations each job has done. work: c S, core-milliseconds of one iteration, at least 1.
-    largest_change, first, final: scales of the two tables, in each job's unit of loss. weight: 1 by default.
-    most: core caps, none by default (cut to the width of the tables). waiting: by default, the jobs for which `least`
-    cores are no longer there.
+    Args:
+        epoch: The cores and the length of the epoch.
+        loss_at: Losses at given iterations.
+        iteration: Iterations that each job has done.
+        work: c S, core-milliseconds of one iteration, at least 1.
+        largest_change, first, final: Scales of the two tables, in each job's unit of loss.
+        weight: 1 by default.
+        most: Core caps, by default the width of the tables.
+        waiting: By default, the jobs for which fewer than `least` cores remain.
     """
     costs = np.asarray(work)
     jobs = len(costs)
@@ -193,7 +203,7 @@ def from_predictions(
 def from_curves(
     curves: Curves, epoch: Epoch, *, iteration: npt.ArrayLike, work: npt.ArrayLike, **options: Any
 ) -> Instance:
-    """The instance of jobs whose curves are known; `options` are those of `from_predictions`.
+    """Build the instance of jobs with known curves; `options` are passed to `from_predictions`.
 
     The scales follow from the curves: the largest change so far, the loss at iteration 0, the asymptote.
     """
@@ -217,10 +227,10 @@ def from_histories(
     predict: Any = None,
     **options: Any,
 ) -> Instance:
-    """The instance of jobs of which only loss histories are known (4.2.2); `options` are those of `from_predictions`.
+    """Build the instance of jobs with only loss histories (4.2.2); `options` are passed to `from_predictions`.
 
-    predict: a `core.predict.Predictor`; by default, one with its default settings. The final loss is predicted too. A
-    history of one loss has no change yet: its predicted first change stands in.
+    predict: A `core.predict.Predictor`; None uses the default settings. The final loss is predicted too. A history of
+    one loss has no change yet: its predicted first change stands in.
     """
     from mlsched.core.losses.predict import Predictor
 

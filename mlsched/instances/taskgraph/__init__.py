@@ -1,4 +1,4 @@
-"""Task graphs (MLFS): where and when each task of each iteration runs, and when a job may stop.
+"""Task graphs (MLFS): decide the node and start of each task of each iteration, and when a job may stop.
 
 Paper: Wang, Liu, Shen, "MLFS: Towards Job Scheduling in Distributed Machine Learning Clusters" (Eq. 1), Section 3.
 """
@@ -39,9 +39,9 @@ PROBLEM = Problem(
     draw=draw,
     other_types=(Snapshot,),
     readers=READERS,
-    # Of the six larger task graphs of `quick` HiGHS leaves five without a proof or a plan after 3 s, and the
-    # time-indexed model of the gangs is too large; `cp-sat` proves all six. On graphs as large as the harder ones, on
-    # which rules are mostly optimal, HiGHS and the moulded models took 10 to 20 CPU seconds each, or did not end.
+    # Of the six larger task graphs of `quick`, HiGHS leaves five without a proof or a plan after 3 s, and the time-
+    # indexed model of the gangs is too large; `cp-sat` proves all six. On graphs as large as the harder ones, on which
+    # rules are mostly optimal, HiGHS and the moulded models took 10 to 20 CPU seconds each, or did not end.
     suites=InSuites(
         small_only=("highs", "moulded-highs"),
         harder=("dags", 4, ("highs", "moulded", "moulded-highs")),

@@ -1,9 +1,9 @@
 """The five algorithms of MLFS Section 4.1 as graphs of model partitions, and their training structure.
 
 AlexNet and MLP are cut sequentially, ResNet and LSTM layer by layer into parts, SVM is never cut ("hard to partition").
-Layers carry parameters and multiply-accumulates for one sample. Those of AlexNet and ResNet-50 are computed from their
-layers' shapes (torchvision's variants: 61,100,840 and 25,557,032 parameters); the paper gives no sizes of its MLP, LSTM
-and SVM: ours are 784-512-512-512-10, two layers of 1,024 units, and a linear classifier of 784 x 10.
+Layers have parameters and multiply-accumulates for one sample. The values of AlexNet and ResNet-50 are computed from
+their layers' shapes (torchvision's variants: 61,100,840 and 25,557,032 parameters). The paper does not give the sizes
+of its MLP, LSTM and SVM: ours are 784-512-512-512-10, two layers of 1,024 units, and a linear classifier of 784 x 10.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ SYNCS = ("parameter-server", "ring", "torus")
 
 
 def pieces(layers: tuple[Layer, ...], count: int) -> list[Layer]:
-    """The layers as `count` consecutive pieces: neighbours with the least work are merged, or the largest is halved."""
+    """Cut the layers into `count` consecutive pieces: merge neighbours with the least work, or halve the largest."""
     groups = list(layers)
     while len(groups) > count:
         i = min(range(len(groups) - 1), key=lambda i: groups[i].work + groups[i + 1].work)
@@ -90,7 +90,7 @@ def pieces(layers: tuple[Layer, ...], count: int) -> list[Layer]:
 
 
 def partition(algorithm: Algorithm, parts: int) -> list[list[Layer]]:
-    """The model as stages of parallel partitions, `parts` (a power of two) in all; a stage feeds all of the next."""
+    """Cut the model into stages of parallel partitions, `parts` (a power of two) in total, in sequence."""
     if algorithm.cut == "sequential":
         return [[piece] for piece in pieces(algorithm.layers, parts)]
     if algorithm.cut == "never" or parts == 1:
@@ -103,16 +103,16 @@ def partition(algorithm: Algorithm, parts: int) -> list[list[Layer]]:
 
 
 def training_graph(stages: list[list[Layer]], replicas: int, sync: str, between: Link, syncing: Link) -> Any:
-    """The tasks of one iteration: every partition for every replica (mini-batch), and what joins the replicas.
+    """Build the tasks of one iteration: every partition for every replica (mini-batch), and the synchronisation.
 
     Workers are named (replica, stage, part). A stage of a replica feeds all of its next (link `between`). By `sync`:
 
     - "parameter-server": the last workers send to a task "ps" (`syncing`), which sends to every worker of the next
-      iteration;
+    iteration;
     - "ring", "torus": all-reduce without a server. Workers of the same partition send to their neighbours' next
-      iteration (`syncing`), and the last workers of all replicas precede all first ones of the next iteration.
+    iteration (`syncing`), and the last workers of all replicas precede all first workers of the next iteration.
 
-    A single worker has nobody to talk to, and no server. Attributes: `parameters` and `work` of tasks, all of edges.
+    A single worker has neither neighbours nor a server. Attributes: `parameters` and `work` of tasks, all of edges.
     """
     import networkx as nx
 
@@ -156,7 +156,7 @@ def name_roles(graph: Any) -> None:
 
 
 def neighbours(replicas: int, sync: str) -> Iterator[tuple[int, int]]:
-    """Who sends to whom: to the next in a ring, or to the next in its row and in its column of the squarest torus."""
+    """Yield (sender, receiver) pairs: the next in a ring, or the next in row and column of the squarest torus."""
     rows = 1
     if sync == "torus":
         rows = max(d for d in range(1, int(replicas**0.5) + 1) if replicas % d == 0)

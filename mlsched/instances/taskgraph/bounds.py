@@ -28,10 +28,10 @@ def _every_job(instance: Instance) -> int:
 
 
 def _earliest_ends(instance: Instance) -> list[int]:
-    """No plan completes a job earlier: its runs under way end, and those that must follow begin now or at its arrival.
+    """Return the earliest completion of each job: mandatory runs follow its current runs at once.
 
-    The runs of a task follow one another, and an iteration that has begun is finished. A job's finished runs say when
-    it completes only where nothing of it is under way or follows: what follows begins now, which is no earlier.
+    The runs of a task follow one another, and a begun iteration is finished. A job's finished runs determine its
+    completion only if it has neither current runs nor successors; successors begin now, never earlier.
     """
     fixed = zip(instance.fixed_task.tolist(), instance.fixed_start.tolist(), strict=True)
     under_way = {k: start + int(instance.duration[k]) for k, start in fixed}

@@ -1,4 +1,4 @@
-"""What makes a task-graph instance hard: named special cases, and relaxations that tell which constraint binds."""
+"""Hard features of a task-graph instance: named special cases, and relaxations that show the binding constraint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mlsched.instances.taskgraph.instance import Instance, Timetable
 
 
 def cases(instance: Instance, plan: Timetable) -> dict[str, bool]:
-    """Named special cases of an instance and its optimal plan: true where they occur."""
+    """Return the named special cases of an instance and its optimal plan: True if the case occurs."""
     values = instance.evaluate(plan)
     jobs = len(instance.arrival)
     ran = instance.finished.copy()
@@ -30,7 +30,7 @@ def cases(instance: Instance, plan: Timetable) -> dict[str, bool]:
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
-    """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
+    """Return the instance without each constraint, by name. A constraint binds if the optimum improves without it."""
     nothing = ints([])
     relaxed = {
         "transfer delays": instance.replace(edge_delay=np.zeros_like(instance.edge_delay)),

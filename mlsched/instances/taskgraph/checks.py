@@ -1,6 +1,6 @@
-"""Rules across fields that everything that holds training jobs has in common: horizons, snapshots and workloads.
+"""Rules across fields that all records with training jobs share: horizons, snapshots and workloads.
 
-Each function takes a record with the fields that it names and raises InvalidInput for the first that is wrong.
+Each function takes a record with the fields that it names and raises InvalidInput for the first violation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mlsched.core.fields import IntArray, refuse_first
 
 
 def jobs(record: Any) -> None:
-    """There is a node; a job's least iterations do not exceed its most."""
+    """Check that a node exists, and that a job's least iterations do not exceed its most."""
     if not len(record.node_capacity):
         raise InvalidInput("node_capacity: has no node, expected at least one")
     minimum = record.min_iterations
@@ -22,19 +22,19 @@ def jobs(record: Any) -> None:
 
 
 def rising(name: str, table: IntArray) -> None:
-    """No row of a table falls from one column to the next."""
+    """Check that the rows of a table never decrease from one column to the next."""
     falls = np.zeros(table.shape, dtype=bool)
     falls[:, 1:] = np.diff(table, axis=1) < 0
     refuse_first(falls, name, table, "expected at least the entry before it")
 
 
 def tasks(record: Any) -> None:
-    """Tasks come job by job (`task_job`), and every job has one."""
+    """Check that tasks are listed job by job (`task_job`), and that every job has a task."""
     grouped("task_job", record.task_job, len(record.arrival), "job")
 
 
 def grouped(name: str, owner: IntArray, owners: int, what: str) -> None:
-    """`owner` names the owner of each entry, one owner's after the other's; none is without."""
+    """Check that `owner` lists the owner of each entry, grouped by owner, and that every owner has an entry."""
     refuse_first(owner >= owners, name, owner, f"expected below {owners} (the number of {what}s)")
     back = np.zeros(len(owner), dtype=bool)
     back[1:] = np.diff(owner) < 0
@@ -45,12 +45,12 @@ def grouped(name: str, owner: IntArray, owners: int, what: str) -> None:
 
 
 def edges(record: Any) -> None:
-    """Edges join tasks of one job, and those inside an iteration form no cycle."""
+    """Check that edges join tasks of one job, and that edges inside an iteration are acyclic."""
     joined(record, record.task_job, "job")
 
 
 def joined(record: Any, owner: IntArray, what: str) -> None:
-    """Edges join tasks of one `owner`, and those of lag 0 form no cycle."""
+    """Check that edges join tasks of one `owner`, and that edges of lag 0 are acyclic."""
     count = len(owner)
     for name in ("edge_from", "edge_to"):
         ends = getattr(record, name)
@@ -62,7 +62,7 @@ def joined(record: Any, owner: IntArray, what: str) -> None:
 
 
 def past(record: Any) -> None:
-    """Finished iterations, and where and when the last of them ran."""
+    """Check the finished iterations, and the places and times of the last of them."""
     nodes = len(record.node_capacity)
     refuse_first(
         record.finished > record.max_iterations, "finished", record.finished, "expected at most max_iterations"

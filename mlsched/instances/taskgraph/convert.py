@@ -1,16 +1,15 @@
 """Task graphs from networkx and back.
 
-A job is a `networkx.DiGraph` (or `MultiDiGraph`) of tasks. What is read, all of it integers:
+A job is a `networkx.DiGraph` (or `MultiDiGraph`) of tasks. These attributes are read, all of them integers:
 
-- of the graph (`graph.graph`): `name` (none), `arrival` (0), `deadline` (none), `urgency` (1), `required` (0, ppm),
-  `max_iterations` (1), `min_iterations` (as many), `accuracy` (ppm after 0, 1, ... iterations; all 0);
-- of a task: `duration` (must be given), `demand` (resource -> amount; none), `eligible` (node numbers; all),
-  `parameters` (0), `role` (0: worker, 1: parameter server, 2: reducer), `replica` (0), `name` (the node itself, as
-  text);
+- of the graph (`graph.graph`): `name` (empty), `arrival` (0), `deadline` (absent), `urgency` (1), `required` (0, ppm),
+`max_iterations` (1), `min_iterations` (as many), `accuracy` (ppm after 0, 1, ... iterations; all 0);
+- of a task: `duration` (required), `demand` (resource -> amount; empty), `eligible` (node numbers; all), `parameters`
+(0), `role` (0: worker, 1: parameter server, 2: reducer), `replica` (0), `name` (the node itself, as text);
 - of an edge: `lag` (0: same iteration, 1: from an iteration to the next), `volume` (0), `delay` (0).
 
-Names are for people: plans as tables and pictures show them. Any other attribute is refused unless named in `ignore`: a
-misspelt one must not become a default.
+Names are for people: plans as tables and pictures show them. Any other attribute is rejected unless named in `ignore`:
+a misspelt attribute must not become a default.
 """
 
 from __future__ import annotations
@@ -44,23 +43,23 @@ def from_networkx(
     gpu_unit: Annotated[int, Range(0)] = 0,
     ignore: Collection[str] = (),
 ) -> Instance:
-    """An instance of jobs given as networkx graphs (one, or an iterable of them).
+    """Build an instance of jobs from networkx graphs (one, or an iterable of them).
 
     Tasks are numbered graph by graph, each in the order of `graph.nodes`. See the module's docstring for the attributes
     of graphs, tasks and edges.
 
     Args:
-        graphs: a graph for each job.
-        nodes: the capacity of each node, resource -> amount, all with the same resources; a resource that counts GPUs
+        graphs: One graph per job.
+        nodes: The capacity of each node, resource -> amount, all with the same resources; a resource that counts GPUs
             is named gpu, gpu_percent or gpu_milli.
-        movement: see `Instance`, like the next three.
-        accuracy_at: when accuracy counts.
-        tick_ms: milliseconds of a tick; 0: ticks have no length.
-        gpu_unit: units of the GPU resource that are one GPU.
-        ignore: attributes that are not for us.
+        movement: See `Instance`, also for the next three.
+        accuracy_at: Time at which accuracy counts.
+        tick_ms: Milliseconds of a tick; 0 for ticks without a length.
+        gpu_unit: Units of the GPU resource per GPU.
+        ignore: Attributes to skip.
 
     Raises:
-        InvalidInput: an attribute is wrong or unknown; the line names job and task or edge.
+        InvalidInput: An attribute is wrong or unknown; the message names job and task or edge.
 
     Examples:
         >>> import networkx
@@ -189,7 +188,7 @@ class _Reader:
         }
 
     def _names(self) -> dict[str, Any]:
-        """Names of jobs and tasks; none where they say no more than the numbers do."""
+        """Return the names of jobs and tasks; empty if they only repeat the numbers."""
         jobs = [name or f"job {number}" for number, name in enumerate(self.job_names)]
         numbered = self.task_names == [str(i) for i in range(len(self.task_names))]
         return {
@@ -206,7 +205,7 @@ def _table(rows: list[list[int]], width: int) -> IntArray:
 
 
 def to_networkx(instance: Instance) -> list[Any]:
-    """A `networkx.MultiDiGraph` a job, with every attribute that `from_networkx` reads; tasks are named by number.
+    """Return one `networkx.MultiDiGraph` per job, with every attribute that `from_networkx` reads; tasks are numbers.
 
     The state of a residual problem (`now`, `finished`, `fixed`, ...) is not part of the graphs.
     """
@@ -234,14 +233,14 @@ def to_networkx(instance: Instance) -> list[Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """What one transfer costs: volume, and ticks when it goes from one node to another."""
+    """The cost of one transfer: volume, and ticks if it goes from one node to another."""
 
     volume: int
     delay: int
 
 
 def chain_iterations(graph: Any, link: Link) -> None:
-    """Let the first tasks of an iteration wait for the last tasks of the one before (edges of lag 1)."""
+    """Let the first tasks of an iteration wait for the last tasks of the previous iteration (edges of lag 1)."""
     inside = [(u, v) for u, v, lag in graph.edges(data="lag", default=0) if lag == 0]
     heads: set[Hashable] = {v for _, v in inside}
     tails: set[Hashable] = {u for u, _ in inside}

@@ -21,7 +21,7 @@ def _empty(tasks: int) -> Any:
 
 
 def layered(rng: np.random.Generator, tasks: int, density: float = 0.3) -> Any:
-    """Layers of random width; every task waits for one of the layer before, and for each other one with `density`."""
+    """Draw layers of random width; a task waits for one task of the layer before, and for others with `density`."""
     graph = _empty(tasks)
     before: list[int] = []
     first = 0
@@ -36,7 +36,7 @@ def layered(rng: np.random.Generator, tasks: int, density: float = 0.3) -> Any:
 
 
 def fork_join(rng: np.random.Generator, tasks: int) -> Any:
-    """Stages, each a fork into parallel tasks that are joined by one task, the next stage's fork."""
+    """Draw stages, each a fork into parallel tasks that one task joins, the next stage's fork."""
     graph = _empty(tasks)
     fork, used = 0, 1
     while used < tasks:
@@ -51,7 +51,7 @@ def fork_join(rng: np.random.Generator, tasks: int) -> Any:
 
 
 def series_parallel(rng: np.random.Generator, tasks: int) -> Any:
-    """Recursive composition: a graph is one task, two graphs in series, or two in parallel, by fair coins.
+    """Compose a random graph: one task, two graphs in series, or two in parallel, by fair coins.
 
     In series, the last tasks of the first precede the first tasks of the second.
     """
@@ -73,7 +73,7 @@ def series_parallel(rng: np.random.Generator, tasks: int) -> Any:
 
 
 def random_order(rng: np.random.Generator, tasks: int, density: float = 0.2) -> Any:
-    """Each pair of a random order is an edge with `density`; edges that follow from others are left out."""
+    """Draw each pair of a random order as an edge with `density`, without transitive edges."""
     import networkx as nx
 
     pairs = [(u, v) for v in range(tasks) for u in range(v) if rng.random() < density]

@@ -11,11 +11,11 @@ from mlsched.instances.taskgraph.instance import Instance, Timetable
 
 #: Distinct colours of jobs, or of the tasks of a single job, reused in turn.
 COLOURS = ("#00798c", "#d1495b", "#edae49", "#66a182", "#2e4057", "#8d6a9f", "#c8553d", "#5fa8d3", "#a3b18a", "#7f5539")
-#: Those of them on which black is read better than white.
+#: The colours on which black is easier to read than white.
 LIGHT = ("#edae49", "#66a182", "#5fa8d3", "#a3b18a")
 #: So many transfers are drawn; more would be ink only. So many jobs are in the legend.
 MOST_LINES, MOST_JOBS = 200, 20
-#: Points: size of a bar's label, and what a sign of it takes; room for the names of GPUs, of which so many are shown.
+#: Points: size of a bar's label, and width of one character; room for GPU names, and their largest number.
 LABEL, SIGN = 7, 4.4
 LANE, MOST_LANES = 30, 32
 #: Milliseconds of the units of an axis of time, the longest first.
@@ -23,13 +23,16 @@ UNITS = (("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000), ("millise
 
 
 def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str, float]]:
-    """One band per node, a row for each run at a time. Ticks on the upper edge: deadlines, in their job's colour.
+    """Draw one band per node, one row per concurrent run. Ticks on the upper edge: deadlines, in their job's colour.
 
-    Returns in which unit of time the axis counts, and how many of it a tick is. Where a node has several GPUs and every
-    run there takes one of them, or a part of one that is named, the rows are its GPUs, and say so.
+    If a node has several GPUs and every run there takes one of them, or a named part of one, the rows are its GPUs and
+    are labelled.
 
-    Bars bear the names of their tasks, and the number of the iteration where there are several. Colours tell jobs
-    apart, or tasks where there is one job. Below a single node that is shared, what is in use of its resources.
+    Bars are labelled with their tasks, and with the iteration if there are several. Colours distinguish jobs, or the
+    tasks of a single job. A single shared node has strips of resource use below.
+
+    Returns:
+        The unit of time of the axis, and the length of a tick in it.
     """
     if not isinstance(instance, Instance) or not isinstance(plan, Timetable):
         raise InvalidInput(
@@ -69,7 +72,7 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
 
 
 class _Time:
-    """Ticks as an axis shows them: in a unit of time that suits the span, where the length of a tick is known."""
+    """Ticks on an axis: in a unit of time that suits the span, if the length of a tick is known."""
 
     def __init__(self, tick_ms: int, first: int, last: int) -> None:
         self.label, self.unit = "ticks", 1.0
@@ -87,14 +90,14 @@ def _colour(instance: Instance, job: int, task: int) -> str:
 
 
 def _node_names(instance: Instance) -> list[str]:
-    """ "machine 3" where each node is one unit of one resource, else "node 3"."""
+    """Return "machine 3" if each node is one unit of one resource, else "node 3"."""
     alone = len(instance.resources) == 1 and bool((instance.node_capacity == 1).all())
     kind = instance.resources[0] if alone else "node"
     return [f"{kind} {n}" for n in range(len(instance.node_capacity))]
 
 
 def _title(instance: Instance, plan: Timetable, shown: _Time) -> str:
-    """The objectives that can differ from plan to plan, times as on the axis; dates and traffic where there are any."""
+    """Return the objectives that can differ between plans, times as on the axis; dates and traffic if present."""
     if instance.violations(plan):
         return f"{len(plan.task)} runs so far"
     values = instance.evaluate(plan)
@@ -112,7 +115,7 @@ def _title(instance: Instance, plan: Timetable, shown: _Time) -> str:
 
 
 def _lanes(instance: Instance, plan: Timetable, heights: list[int], axes: Any) -> None:
-    """The names of the GPUs beside the rows that are GPUs."""
+    """Write the names of GPUs beside their rows."""
     at, names, base = list[float](), list[str](), 0
     for node, height in enumerate(heights):
         if (gpus := _gpus(instance, plan, node)) is not None:
@@ -130,9 +133,9 @@ def _lanes(instance: Instance, plan: Timetable, heights: list[int], axes: Any) -
 
 
 def _gpus(instance: Instance, plan: Timetable, node: int) -> list[int] | None:
-    """The first row of each GPU of a node whose rows are GPUs; None for one whose rows are runs at a time.
+    """Return the first row of each GPU of a node whose rows are GPUs; None if its rows are concurrent runs.
 
-    Rows are GPUs where every run has the part of one that the plan names, or one of those that the node has.
+    Rows are GPUs if every run has the named part of one, or one of the node's GPUs.
     """
     here = plan.node == node
     if here.any() and (plan.gpu[here] >= 0).all():
@@ -148,7 +151,7 @@ def _gpus(instance: Instance, plan: Timetable, node: int) -> list[int] | None:
 
 
 def _rows_by_gpu(instance: Instance, plan: Timetable, node: int) -> tuple[list[int], dict[tuple[int, int], int]]:
-    """The first row of each GPU of a node, and (task, iteration) -> its row: those of one GPU beside each other."""
+    """Return the first row of each GPU of a node, and (task, iteration) -> row; rows of one GPU are adjacent."""
     runs: dict[int, list[tuple[int, int, int]]] = {}
     for task, iteration, where, start, gpu in zip(
         *(c.tolist() for c in (plan.task, plan.iteration, plan.node, plan.start, plan.gpu)), strict=True
@@ -168,7 +171,7 @@ def _rows_by_gpu(instance: Instance, plan: Timetable, node: int) -> tuple[list[i
 
 
 def _places(rows: dict[tuple[int, int, int], int], heights: list[int], axes: Any) -> dict[tuple[int, int], float]:
-    """(task, iteration) -> its height in the picture; draws the lines between nodes."""
+    """Return the height of each (task, iteration) in the picture, and draw the lines between nodes."""
     base, place = 0.0, {}
     for node, height in enumerate(heights):
         if node:
@@ -229,7 +232,7 @@ def _beside(
     points: float,
     shown: _Time,
 ) -> None:
-    """Labels of bars that are too short for them, to the right of these where the row is free for long enough."""
+    """Write the labels of short bars to their right, if the row is free for long enough."""
     starts: dict[float, list[float]] = {}
     for run, (_, start, _) in where.items():
         starts.setdefault(place[run], []).append(shown.of(start))
@@ -242,7 +245,7 @@ def _beside(
 
 
 def _short(name: str) -> str:
-    """The name of a task; of a tuple, as generated graphs have, its parts: "0.1.0"."""
+    """Return the name of a task; for a tuple, as in generated graphs, its parts: "0.1.0"."""
     return name[1:-1].replace(", ", ".") if name.startswith("(") and name.endswith(")") else name
 
 
@@ -252,7 +255,7 @@ def _runs(plan: Timetable) -> list[tuple[int, int, int, int, int]]:
 
 
 def _rows(instance: Instance, plan: Timetable) -> tuple[dict[tuple[int, int, int], int], list[int]]:
-    """(task, iteration, node) -> the lowest row of its node that is free from its start on; and rows per node."""
+    """Return (task, iteration, node) -> lowest row of the node that is free from its start, and rows per node."""
     free: list[list[int]] = [[] for _ in instance.node_capacity]
     rows = {}
     for _, iteration, task, node, start in _runs(plan):
@@ -275,7 +278,7 @@ def _transfers(
     axes: Any,
     shown: _Time,
 ) -> bool:
-    """A line from the end of a run to the start of one on another node that its data go to; whether there is one."""
+    """Draw lines from runs to their data's runs on other nodes, and return True if there is one."""
     drawn = 0
     names = ("edge_from", "edge_to", "edge_lag", "edge_volume")
     for u, v, lag, volume in zip(*(getattr(instance, name).tolist() for name in names), strict=True):

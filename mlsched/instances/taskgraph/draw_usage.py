@@ -1,4 +1,4 @@
-"""What is in use of each resource of a single node over time: strips below a Gantt chart, as in project scheduling."""
+"""Resource use of a single node over time: strips below a Gantt chart, as in project scheduling."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MOST, STRIP = 6, 0.16
 
 
 def draw_usage(instance: Instance, plan: Timetable, axes: Any, shown: Callable[[int], float]) -> None:
-    """A strip per resource: the amount in use as an area, the capacity as a line; `shown` puts ticks on the axis.
+    """Draw one strip per resource: the use as an area, the capacity as a line; `shown` puts ticks on the axis.
 
-    The strips share the place that the chart's axes had in their figure; axes without such a place get none.
+    The strips share the chart's place in its figure; axes without such a place get none.
     """
     place = axes.get_subplotspec()
     if place is None:

@@ -29,7 +29,7 @@ def _task(instance: Instance, rng: Rng) -> int:
 
 
 def _later(instance: Instance, rng: Rng) -> Instance:
-    """A job arrives later, unless something of it is known to have run."""
+    """Let a job arrive later, unless part of it is known to have run."""
     job = _job(instance, rng)
     return _set(instance, job, arrival=instance.now + int(rng.integers(1, 4)))
 
@@ -45,7 +45,7 @@ def _choice_of_iterations(instance: Instance, rng: Rng) -> Instance:
 
 
 def _edge(instance: Instance, rng: Rng, lag: int, delay: int) -> Instance:
-    """An edge within a job: to a later task, or from an iteration to the next."""
+    """Add an edge within a job: to a later task, or from an iteration to the next."""
     u = _task(instance, rng)
     same = np.flatnonzero(instance.task_job == instance.task_job[u])
     able = same if lag else same[same > u]
@@ -86,7 +86,7 @@ def _now(instance: Instance, rng: Rng) -> Instance:
 
 
 def _under_way(instance: Instance, rng: Rng) -> Instance:
-    """A task of a job that has arrived, and has no run under way, started just now where it may run."""
+    """Start a task just now, of an arrived job without a current run, on an eligible node."""
     free = np.setdiff1d(np.arange(len(instance.task_job)), instance.fixed_task)
     jobs = instance.task_job[free]
     free = free[(instance.arrival[jobs] <= instance.now) & (instance.finished[jobs] < instance.max_iterations[jobs])]

@@ -1,9 +1,9 @@
 """Public scheduling instances as task graphs: STG (`.stg`), PSPLIB (`.sm`) and job shop (`.txt`).
 
-All three are special cases with published optimal makespans: P|prec|Cmax is one job on nodes of one processor each, the
-resource-constrained project (RCPSP) one job on one node, the job shop jobs whose tasks have one eligible node each.
-Every job runs one iteration, without deadline, traffic or accuracy. A bad file is refused in one line that names file
-and line.
+All three are special cases with published optimal makespans. P|prec|Cmax is one job on nodes of one processor each. The
+resource-constrained project (RCPSP) is one job on one node. In the job shop, the tasks of jobs have one eligible node
+each. Every job runs one iteration, without deadline, traffic or accuracy. A bad file is rejected in one line that names
+file and line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST = 1_000_000
 
 
 def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
-    """A Standard Task Graph on so many identical `processors` (must be given: the file does not say).
+    """Read a Standard Task Graph for a number of identical `processors` (required: the file lacks it).
 
     Lines: the number of tasks between the dummies 0 and n + 1; then task, duration, number of predecessors,
     predecessors. Tasks keep their numbers, the dummies included.
@@ -62,7 +62,7 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
 
 
 def read_jobshop(path: str | os.PathLike[str]) -> Instance:
-    """A job shop: "jobs machines", then a line per job of "machine duration" pairs, machines from 0."""
+    """Read a job shop: "jobs machines", then a line per job of "machine duration" pairs, machines from 0."""
     lines = _Lines(path)
     jobs, machines = lines.next("the numbers of jobs and machines", 2)
     if not (1 <= machines <= MOST and 0 <= jobs <= MOST):
@@ -99,7 +99,7 @@ def read_jobshop(path: str | os.PathLike[str]) -> Instance:
 
 
 def read_psplib(path: str | os.PathLike[str]) -> Instance:
-    """A project of PSPLIB: tasks with one mode each and renewable resources, on one node that has them all.
+    """Read a project of PSPLIB: tasks with one mode each and renewable resources, on one node that has them all.
 
     Tasks are numbered from 0, so PSPLIB's job 1 (the source) is task 0; its name is "1".
     """
@@ -132,7 +132,7 @@ def read_psplib(path: str | os.PathLike[str]) -> Instance:
 
 
 def _steps(task_job: list[int]) -> tuple[str, ...]:
-    """Names of the tasks of a job shop: job and step, both from 0, as in "3.1"."""
+    """Return the names of the tasks of a job shop: job and step, both from 0, as in "3.1"."""
     count: dict[int, int] = {}
     names = []
     for job in task_job:
@@ -154,7 +154,7 @@ class _Lines:
         return InvalidFile(f"{self.path}, line {self.at}: {sentence}")
 
     def _following(self) -> Iterator[str]:
-        """Lines from here on that are neither empty nor a comment (#)."""
+        """Yield the remaining lines that are neither empty nor a comment (#)."""
         while self.at < len(self.lines):
             self.at += 1
             text = self.lines[self.at - 1].strip()
@@ -162,7 +162,7 @@ class _Lines:
                 yield text
 
     def next(self, what: str, count: int, more: bool = False) -> list[int]:
-        """The integers of the next line, `count` of them, or at least so many with `more`."""
+        """Return the integers of the next line, exactly `count`, or at least `count` with `more`."""
         text = next(self._following(), None)
         if text is None:
             raise self.wrong(f"the file ends here; {what} should follow")
@@ -183,7 +183,7 @@ class _Lines:
             raise self.wrong(f"unexpected after {what}")
 
     def announced(self, label: str) -> int:
-        """The integer after "label :" on some line from here on."""
+        """Return the integer after "label :" on some remaining line."""
         for text in self._following():
             name, colon, rest = text.partition(":")
             if colon and name.strip() == label:
@@ -194,7 +194,7 @@ class _Lines:
         raise self.wrong(f"the file ends without '{label}'")
 
     def find(self, title: str, skip: int) -> None:
-        """Go to the section `title`, past `skip` lines of headings."""
+        """Advance to the section `title`, past `skip` lines of headings."""
         for text in self._following():
             if text.startswith(title):
                 self.at += skip
@@ -223,7 +223,7 @@ def _instance(
     edges: list[tuple[int, int]],
     task_names: tuple[str, ...] = (),
 ) -> Instance:
-    """Jobs of one iteration that count by their completion alone."""
+    """Build jobs of one iteration whose objective is only their completion."""
     jobs = max(task_job, default=-1) + 1
     tasks = len(duration)
     nothing = ints([0] * len(edges))

@@ -1,8 +1,8 @@
 """Random task-graph instances: MLFS training jobs, or jobs with random graphs, on a small cluster.
 
 Nodes are the paper's p3.8xlarge servers (4 V100, 32 vCPU, 244 GB; GPUs in hundredths, since demand may be fractional),
-with as many GPUs as asked and the rest in proportion. Volumes follow Section 4.1: two draws from [50, 100] MB per job,
-between workers and with the parameter server. What the paper leaves open is a parameter here. A tick is the clock's
+with the given number of GPUs and the rest in proportion. Volumes follow Section 4.1: two draws from [50, 100] MB per
+job, between workers and with the parameter server. The paper's open values are parameters here. A tick is the clock's
 minute, and an "iteration" a block of the job's SGD iterations that fills some of them.
 """
 
@@ -26,9 +26,9 @@ from mlsched.instances.taskgraph.instance import Instance
 TICK_MS = 60_000
 #: A p3.8xlarge with four GPUs: hundredths of GPUs, vCPUs, GB, Mbit/s.
 SERVER = {"gpu_percent": 400, "cpu": 32, "memory": 244, "bandwidth": 10_000}
-#: Least and most that a task needs beside GPUs: up to 1.5 times what goes with one GPU, so that it binds now and then.
+#: Least and greatest demand of a task besides GPUs: up to 1.5 times one GPU's share, so that it binds occasionally.
 LOAD = (("cpu", 2, 12), ("memory", 8, 90), ("bandwidth", 500, 3750))
-#: Hundredths of a GPU of tasks that share: three of the larger ones are within a pool of two GPUs, no two within one.
+#: Hundredths of a GPU of tasks that share: three of the larger tasks fit a pool of two GPUs, but two never fit one GPU.
 PARTS = (40, 60, 60, 80)
 #: Section 4.1: how many GPUs, and partitions, a job may have.
 GPUS = (1, 2, 4, 8, 16, 32)
@@ -67,21 +67,33 @@ class Sizes(ValidatedFields):
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 
-    jobs, nodes: how many. runs: task runs (tasks x iterations) of all jobs together, nearly met: graphs are drawn to
-    fit, and iterations fill the job's share. gpus: GPUs per node. graph: "mlfs" (the five algorithms), "dags" (random
-    graphs of all kinds), one of "layered", "fork-join", "series-parallel", "random-order", or "mixed".
-    parallelism: "both", "data", "model", "none", or "mixed"; sync: "parameter-server", "ring", "torus" or "mixed".
-    partitions, replicas: most partitions of a model (drawn from 1, 2, 4, ... 32) and most mini-batches at once, at
-    least least_replicas with data parallelism where runs allow: more than a node's GPUs make traffic inevitable.
-    longest: most ticks of a model's forward and backward pass, and of a random task. slack: deadline after arrival,
-    in 1.1 critical paths (the paper's estimate with room for 10 %), drawn from
-    [max(1, slack / 2), slack]. spread: arrivals, as a share
-    of the time that the cluster needs for all work. optional: share of jobs that may leave out their last iteration;
-    with more freedom total_jct would be trivial, as running less is always faster. pinned: chance that a task may not
-    use some node; fractional: that it needs half a GPU, of its node's pool of GPUs; sharing: that it needs 40 to 80
-    hundredths of one GPU and of what else a task needs; GPUs are then apart (`gpu_unit`). bandwidth: MB that a
-    transfer moves in a tick. movement, accuracy_at: see `Instance`; with movement, a task takes its parameters along.
-    roles: say which tasks of the five algorithms are parameter servers, and of which replica the others are.
+    Sizes:
+        jobs: Number of jobs.
+        nodes: Number of nodes.
+        runs: Task runs (tasks x iterations) of all jobs together, met approximately: graphs are drawn to fit, and
+            iterations fill the job's share.
+        gpus: GPUs per node.
+        graph: "mlfs" (the five algorithms), "dags" (random graphs of all kinds), one of "layered", "fork-join",
+            "series-parallel", "random-order", or "mixed".
+        parallelism: "both", "data", "model", "none", or "mixed".
+        sync: "parameter-server", "ring", "torus" or "mixed".
+        partitions: Most partitions of a model (drawn from 1, 2, 4, ... 32).
+        replicas: Most mini-batches at once.
+        least_replicas: Fewest mini-batches with data parallelism, if `runs` allows: more than a node's GPUs make
+            traffic inevitable.
+        longest: Most ticks of a model's forward and backward pass, and of a random task.
+        slack: Deadline after arrival, in 1.1 critical paths (the paper's estimate with room for 10 %), drawn from
+            [max(1, slack / 2), slack].
+        spread: Period of arrivals, as a share of the time that the cluster needs for all work.
+        optional: Share of jobs that may omit their last iteration. With more freedom total_jct would be trivial, as
+            running less is always faster.
+        pinned: Probability that a task may not use some node.
+        fractional: Probability that a task needs half a GPU, of its node's pool of GPUs.
+        sharing: Probability that a task needs 40 to 80 hundredths of one GPU and the usual other resources; GPUs are
+            then distinguished (`gpu_unit`).
+        bandwidth: MB that a transfer moves in a tick.
+        movement, accuracy_at: See `Instance`; with movement, a task takes its parameters along.
+        roles: Mark the parameter servers of the five algorithms, and the replica of the other tasks.
     """
     check_size("runs x nodes", sizes.runs * sizes.nodes)
     check_range("jobs", sizes.jobs, 0, sizes.runs)
@@ -155,7 +167,7 @@ class _Jobs:
         return Link(volume, -(-volume // self.bandwidth))
 
     def training(self, most: int, kind: str, parallelism: str, sync: str) -> Any:
-        """A job of one of the five algorithms with at most about `most` tasks."""
+        """Draw a job of one of the five algorithms with about `most` tasks at most."""
         algorithm = list(ALGORITHMS.values())[self._upto(0, len(ALGORITHMS) - 1)]
         how = PARALLELISM[self._upto(1, 4)] if parallelism == "mixed" else parallelism
         by = SYNCS[self._upto(0, len(SYNCS) - 1)] if sync == "mixed" else sync
@@ -175,7 +187,7 @@ class _Jobs:
         return graph
 
     def random(self, most: int, kind: str) -> Any:
-        """A job with a random graph of at most `most` tasks."""
+        """Draw a job with a random graph of at most `most` tasks."""
         graph = DAGS[kind](self.rng, self._upto(max(1, most // 4), max(1, most // 2)))
         for _, task in graph.nodes(data=True):
             task.update(duration=self._upto(1, self.longest), parameters=self._upto(1, 100) * 10_000)
@@ -188,7 +200,7 @@ class _Jobs:
     def demands(
         self, graph: Any, nodes: int, capacity: dict[str, int], pinned: float, fractional: float, sharing: float
     ) -> None:
-        """Demands of every task, its eligible nodes, and the price of moving it."""
+        """Draw the demands of every task, its eligible nodes, and the price of moving it."""
         for name, task in graph.nodes(data=True):
             half = self.rng.random() < fractional
             gpu = 0 if name == "ps" else 50 if half else 100
@@ -206,7 +218,7 @@ class _Jobs:
                 graph.add_edge(name, name, lag=1, volume=size, delay=-(-size // self.bandwidth))
 
     def times(self, graph: Any, latest: int, slack: float) -> None:
-        """Arrival, deadline and urgency."""
+        """Draw arrival, deadline and urgency."""
         path: dict[Any, int] = {}
         for name in _order(graph):
             before = [path[u] for u, _, lag in graph.in_edges(name, data="lag") if lag == 0]
@@ -219,7 +231,7 @@ class _Jobs:
         )
 
     def accuracies(self, graph: Any) -> None:
-        """A table that rises by less and less, a tenth (guessing) at first; and the accuracy that is required."""
+        """Draw a concave accuracy table, starting at 0.1 (guessing), and the required accuracy."""
         most = graph.graph["max_iterations"]
         final, rate = self.rng.uniform(0.7, 0.98), self.rng.uniform(1, 4) / most
         rise = 1 - np.exp(-rate * np.arange(most + 1))
@@ -229,7 +241,7 @@ class _Jobs:
 
 
 def _order(graph: Any) -> list[Any]:
-    """The tasks in an order that edges inside an iteration allow."""
+    """Sort the tasks topologically by the edges inside an iteration."""
     import networkx as nx
 
     inside = nx.DiGraph()

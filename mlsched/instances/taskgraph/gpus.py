@@ -1,8 +1,8 @@
-"""GPUs inside nodes: what a demand is in them, where one finds room, and which GPU to take.
+"""GPUs inside nodes: demands in terms of GPUs, fits, and the choice of a GPU.
 
-`gpu_unit` of an instance, a snapshot or a workload says how much of the GPU resource one GPU is; 0: the GPUs of a node
-are one pool. A demand below the unit is a fraction of one GPU and is placed on a GPU that is named; a multiple of it is
-whole GPUs, which nobody shares. `free` is always nodes x GPUs: what is left of each GPU, 0 for those that a node lacks.
+`gpu_unit` of an instance, a snapshot or a workload is the amount of the GPU resource per GPU; with 0, the GPUs
+of a node are one pool. A demand below the unit is a fraction of one named GPU. A multiple of it is complete GPUs, which
+are never shared. `free` has always shape (nodes, GPUs): the free amount of each GPU, 0 for GPUs that a node lacks.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, refuse_first
 
-#: Name of a resource that counts GPUs -> how many of its units are one GPU, where the GPUs of a node are one pool.
+#: Name of a resource that counts GPUs -> its units per GPU, if the GPUs of a node are one pool.
 GPU_UNITS = {"gpu": 1, "gpu_percent": 100, "gpu_milli": 1000}
 
 
 def gpu_column(resources: tuple[str, ...]) -> int:
-    """The column of the one resource that counts GPUs; -1 where there is none, or more than one."""
+    """Return the column of the only resource that counts GPUs; -1 unless there is exactly one."""
     columns = [r for r, name in enumerate(resources) if name in GPU_UNITS]
     return columns[0] if len(columns) == 1 else -1
 
 
 def check(record: Any) -> None:
-    """What has `gpu_unit` has one GPU resource, nodes of whole GPUs, and tasks of a fraction or of whole GPUs."""
+    """Check a record with `gpu_unit`: one GPU resource, complete GPUs in nodes, fractions or complete GPUs in tasks."""
     unit = record.gpu_unit
     if not unit:
         return
@@ -45,20 +45,20 @@ def check(record: Any) -> None:
 
 
 def counts(record: Any) -> IntArray:
-    """nodes: how many GPUs each has; none where the GPUs of a node are one pool."""
+    """Return the number of GPUs of each node, shape (nodes,); 0 if the GPUs of a node are one pool."""
     if not record.gpu_unit:
         return np.zeros(len(record.node_capacity), dtype=np.int64)
     return np.asarray(record.node_capacity[:, gpu_column(record.resources)] // record.gpu_unit)
 
 
 def empty(record: Any) -> IntArray:
-    """nodes x GPUs: `free` of an empty cluster."""
+    """Return `free` of an empty cluster, shape (nodes, GPUs)."""
     many = counts(record)
     return np.where(np.arange(many.max(initial=0)) < many[:, None], record.gpu_unit, 0)
 
 
 def fitting(free: IntArray, need: int, unit: int) -> IntArray:
-    """For each node (row of `free`), how many tasks find room there that need so much (not 0) of the GPU resource."""
+    """Count for each node (row of `free`) the tasks that fit with this nonzero need of the GPU resource."""
     ones = np.ones(free.shape[1], dtype=np.int64)  # a product with them is twice as fast as a sum of so few columns
     if need < unit:
         return np.asarray(free // need @ ones)
@@ -66,9 +66,9 @@ def fitting(free: IntArray, need: int, unit: int) -> IntArray:
 
 
 def tightest(free: IntArray, need: int, unit: int) -> int:
-    """Of one node's GPUs, the one that a fraction takes: with least room that suffices, the first of these.
+    """Choose one node's GPU for a fraction: the first with the least sufficient room, which must exist.
 
-    -1 where a plan names none: for whole GPUs and for no GPU at all. There must be room.
+    -1 for complete GPUs and for a need of 0, for which plans do not name a GPU.
     """
     if not 0 < need < unit:
         return -1
@@ -76,7 +76,7 @@ def tightest(free: IntArray, need: int, unit: int) -> int:
 
 
 def taken(free: IntArray, need: int, unit: int, gpu: int = -1) -> list[int]:
-    """The GPUs of one node that a task takes: the named one, or the first that are wholly free. There must be room."""
+    """Return a task's GPUs on one node: the named GPU, or the first completely free GPUs, which must exist."""
     if not need:
         return []
     if gpu >= 0:

@@ -1,7 +1,7 @@
-"""The task-graph question as data, and the shape of its answer.
+"""The task-graph decision and its plan.
 
 Jobs train in iterations. An iteration runs a graph of tasks (model partitions x mini-batches, parameter servers,
-reducers) on the nodes of a cluster. Decide where and when each task runs, and after how many iterations per job stops.
+reducers) on the nodes of a cluster. Decide the node and start of each task, and the number of iterations of each job.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mlsched.instances.taskgraph.columns import FULL_ACCURACY, Cluster, Graph, T
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Timetable(contract.Plan):
-    """Where and when every task of every iteration runs: one row per run, in any order.
+    """Node and start of every task of every iteration: one row per run, in any order.
 
-    `iteration` counts from 0, those finished before the plan included. A job runs as many iterations as it has rows
-    for; it stops after the last. `gpu` is a label, not a slot: runs that hold parts of GPUs and have the same label at
-    the same time on the same node share one of its GPUs (see the judge's rule 6). Whole GPUs need none.
+    `iteration` counts from 0, including iterations finished before the plan. A job runs as many iterations as it has
+    rows for; it stops after the last. `gpu` is a label, not a slot: runs with parts of GPUs and the same label at the
+    same time on the same node share one of its GPUs (see the judge's rule 6). Complete GPUs need no label.
     """
 
     kind: ClassVar[str] = "taskgraph.plan"
@@ -44,23 +44,23 @@ class Instance(Units, Graph, Terms, Cluster, contract.Instance):
     """A horizon of training jobs (MLFS Eq. 1).
 
     Time is in ticks, whose length the instance's maker chooses. Tasks are listed job by job. Job j runs n iterations,
-    `min_iterations[j] <= n <= max_iterations[j]`, each of all its tasks once; a task's runs follow one another.
-    An edge from task u to v of the same job holds inside an iteration (`edge_lag` 0) or from an iteration to the next
-    (1): v starts no earlier than u ends, and `edge_delay` later if the two runs are on different nodes; `edge_volume`
-    counts as traffic then. A task stays on one node throughout (`movement = "none"`) or may change it between two
-    iterations ("between_iterations"); an edge of lag 1 from a task to itself gives the price of moving.
-    A run holds its demand of its node's resources from its start for `duration` ticks (a duration of 0 holds nothing).
-    With a `gpu_unit` above 0 the GPUs of a node are apart: each has so much of the resource that counts GPUs, and a
-    task needs none, a part of one GPU, or whole ones; it may be on another GPU of its node in another iteration.
+    `min_iterations[j] <= n <= max_iterations[j]`, each of all its tasks once; a task's runs follow one another. An edge
+    from task u to v of the same job applies inside an iteration (`edge_lag` 0) or from an iteration to the next (1): v
+    starts no earlier than u ends, and `edge_delay` later if the two runs are on different nodes; `edge_volume` counts
+    as traffic then. A task stays on one node throughout (`movement = "none"`) or may change it between two iterations
+    ("between_iterations"); an edge of lag 1 from a task to itself gives the price of moving. A run uses its demand of
+    its node's resources from its start for `duration` ticks (with duration 0, it uses nothing). A `gpu_unit` above 0
+    distinguishes the GPUs of a node: each has this amount of the resource that counts GPUs. A task then needs 0, a part
+    of one GPU, or complete GPUs; it may be on another GPU of its node in another iteration.
 
-    The first iteration counts `accuracy[j, 1]`, and so on; `accuracy[j, 0]` is that of the untrained model. By
-    `accuracy_at`, a job's accuracy is that of the iterations finished by its deadline, or of all it runs ("final").
+    The first iteration counts `accuracy[j, 1]`, and so on; `accuracy[j, 0]` belongs to the untrained model. By
+    `accuracy_at`, a job's accuracy counts the iterations finished by its deadline, or all of its iterations ("final").
 
-    A residual problem (a cluster that is already running) has `now > 0`: `finished` iterations are done, no run starts
-    before `now` except the `fixed` ones, which have started already, in iteration `finished` of their job, and
-    must appear in the plan as they are. `home` is the node of the task's last run in a finished iteration (-1: none),
-    `last_end` when that run ended, `on_time` how many of the finished iterations ended by the deadline. `fixed_gpu` is
-    the GPU of a run under way that holds a part of one.
+    A residual problem (a cluster that is already running) has `now > 0`. Then `finished` iterations are done. Runs
+    start at `now` or later, except the `fixed` runs, which have started already, in iteration `finished` of their job,
+    and must appear in the plan unchanged. `home` is the node of the task's last run in a finished iteration (-1:
+    absent), `last_end` the end of that run, `on_time` the number of finished iterations that ended by the deadline.
+    `fixed_gpu` is the GPU of a current run on a part of a GPU.
     """
 
     kind: ClassVar[str] = "taskgraph.instance"
@@ -144,7 +144,7 @@ class Instance(Units, Graph, Terms, Cluster, contract.Instance):
         refuse_first(away, "fixed_node", self.fixed_node, "expected the task's home, for movement = 'none'")
 
     def _check_fixed_gpus(self) -> None:
-        """Runs under way on parts of GPUs say on which."""
+        """Check that current runs on parts of GPUs name their GPU."""
         if not self.gpu_unit:
             refuse_first(self.fixed_gpu >= 0, "fixed_gpu", self.fixed_gpu, "expected -1 where gpu_unit is 0")
             return
@@ -168,15 +168,15 @@ class Instance(Units, Graph, Terms, Cluster, contract.Instance):
             raise InvalidInput(f"traffic can reach {traffic}, expected below 2^53; use a larger unit of volume")
 
     def job_name(self, job: int) -> str:
-        """The name of a job, or "job" and its number."""
+        """Return the name of a job, or "job" and its number."""
         return self.job_names[job] if self.job_names else f"job {job}"
 
     def task_name(self, task: int) -> str:
-        """The name of a task, or its number."""
+        """Return the name of a task, or its number."""
         return self.task_names[task] if self.task_names else str(task)
 
     def table(self, plan: Timetable) -> dict[str, Any]:
-        """The timetable with names, a row per run, in the order of their starts; times in ticks."""
+        """Return the timetable with names, one row per run, in the order of starts; times in ticks."""
         order = np.lexsort((plan.task, plan.node, plan.start))
         task = plan.task[order]
         return {
@@ -191,7 +191,7 @@ class Instance(Units, Graph, Terms, Cluster, contract.Instance):
     def timetable(
         self, iteration: list[int], task: list[int], node: list[int], start: list[int], gpu: Sequence[int] = ()
     ) -> Timetable:
-        """A Timetable of these runs; the jobs follow from the tasks. Without `gpu`, none is named."""
+        """Build a Timetable of these runs; the jobs follow from the tasks. Without `gpu`, labels are absent."""
         return Timetable(
             job=self.task_job[task] if task else ints([]),
             iteration=ints(iteration),

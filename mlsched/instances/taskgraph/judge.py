@@ -1,23 +1,23 @@
 """The judge of the task-graph problem, written from the statement alone.
 
 1. A job runs the iterations from `finished` up to some n - 1, `min_iterations <= n <= max_iterations`, and in each of
-   them every task of the job exactly once.
+them every task of the job exactly once.
 2. A run is on an eligible node. It starts neither before its job's arrival nor before `now`, except the `fixed` runs,
-   which are as given.
-3. A task runs all its iterations on one node, its `home` if it has one, unless `movement` allows to change.
+which are unchanged.
+3. A task runs all its iterations on one node, its `home` if it has one, unless `movement` allows changes.
 4. A task's runs follow one another. An edge u -> v: v's run starts no earlier than u's run in the same (lag 0) or the
-   previous iteration (lag 1) ends, and `edge_delay` later when the two are on different nodes.
-5. On every node, for every resource and at every time: demand of the runs under way <= capacity.
-6. With a `gpu_unit`, on every node and at every time from `now` on: the parts of GPUs with one label (`gpu`, which they
-   must have) sum to at most the unit, and labels in use + whole GPUs held <= GPUs of the node.
+previous iteration (lag 1) ends, and `edge_delay` later when the two are on different nodes.
+5. On every node, for every resource and at every time: demand of the current runs <= capacity.
+6. With a `gpu_unit`, on every node and at every time from `now` on: the parts of GPUs with one label (`gpu`, which is
+mandatory) sum to at most the unit, and labels in use + complete GPUs in use <= GPUs of the node.
 
-Rule 6 says just that every run can have GPUs of its own, or its label's, from its start to its end: the times during
-which a label is in use without a gap, and the times during which whole GPUs are held, are intervals that need one GPU
-each, and interval graphs are perfect, so as many GPUs do as intervals overlap at any time (given to them in order of
-their starts, which leaves those that are held already where they are).
+Rule 6 means that every run can have its own GPUs, or its label's, from its start to its end. The uninterrupted times of
+a label, and the times of complete GPUs, are intervals that need one GPU each. Interval graphs are perfect, so the
+largest number of overlapping intervals is enough GPUs (assigned in order of the starts, which leaves GPUs in use
+unchanged).
 
-Objectives: see `Instance.objectives`. A job that runs no (further) iteration completes when its last finished one did,
-or at its arrival. Plain loops over Python integers: shares no code with the models and rules it judges.
+Objectives: see `Instance.objectives`. A job without (further) iterations completes when its last finished one did, or
+at its arrival. Plain loops over Python integers; it does not share code with the models and rules it judges.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Labels = dict[tuple[int, int], int]
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
@@ -83,7 +83,7 @@ def _malformed(instance: Instance, plan: Timetable) -> list[str]:
 
 
 def _iterations(instance: Instance, plan: Timetable) -> list[int]:
-    """How many iterations each job runs, the finished ones included."""
+    """Return the number of iterations of each job, the finished iterations included."""
     last = [int(f) for f in instance.finished]
     for job, iteration in zip(plan.job.tolist(), plan.iteration.tolist(), strict=True):
         last[job] = max(last[job], iteration + 1)
@@ -91,7 +91,7 @@ def _iterations(instance: Instance, plan: Timetable) -> list[int]:
 
 
 def _counts(instance: Instance, plan: Timetable) -> list[str]:
-    """Rule 1, for a plan that is not malformed."""
+    """Check rule 1, for a well-formed plan."""
     faults = []
     have = set(zip(plan.task.tolist(), plan.iteration.tolist(), strict=True))
     total = _iterations(instance, plan)
@@ -111,7 +111,7 @@ def _counts(instance: Instance, plan: Timetable) -> list[str]:
 
 
 def _misplaced(instance: Instance, runs: Runs) -> list[str]:
-    """Rule 2, places, and rule 3."""
+    """Check the places of rule 2, and rule 3."""
     faults = []
     homes = {k: int(h) for k, h in enumerate(instance.home.tolist()) if h >= 0}
     for (task, iteration), (node, _) in sorted(runs.items()):
@@ -129,7 +129,7 @@ def _fixed(instance: Instance) -> Runs:
 
 
 def _changed(instance: Instance, runs: Runs) -> list[str]:
-    """Rule 2, runs that have started."""
+    """Check rule 2 for runs that have started."""
     faults = []
     for (task, iteration), (node, start) in sorted(_fixed(instance).items()):
         if runs.get((task, iteration)) != (node, start):
@@ -138,7 +138,7 @@ def _changed(instance: Instance, runs: Runs) -> list[str]:
 
 
 def _too_early(instance: Instance, runs: Runs) -> list[str]:
-    """Rule 2, times."""
+    """Check the times of rule 2."""
     faults = []
     fixed = _fixed(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
@@ -151,7 +151,7 @@ def _too_early(instance: Instance, runs: Runs) -> list[str]:
 
 
 def _previous(instance: Instance, runs: Runs, task: int, iteration: int) -> tuple[int, int] | None:
-    """Node and end of a task's run; None when it has none."""
+    """Return node and end of a task's run; None if it is absent."""
     if (task, iteration) in runs:
         node, start = runs[task, iteration]
         return node, start + int(instance.duration[task])
@@ -161,13 +161,13 @@ def _previous(instance: Instance, runs: Runs, task: int, iteration: int) -> tupl
 
 
 def _running(instance: Instance, task: int, total: list[int]) -> range:
-    """The iterations in which the plan runs a task."""
+    """Return the iterations in which the plan runs a task."""
     job = int(instance.task_job[task])
     return range(int(instance.finished[job]), total[job])
 
 
 def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]:
-    """Rule 4. Between two fixed runs nothing is checked: what happened, happened."""
+    """Check rule 4, except between two fixed runs, which are past."""
     faults = []
     fixed = _fixed(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
@@ -192,7 +192,7 @@ def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]
 
 
 def _overfull(instance: Instance, runs: Runs) -> list[str]:
-    """Rule 5: use of each node after every start."""
+    """Check rule 5: use of each node after every start."""
     faults = []
     for node in range(len(instance.node_capacity)):
         here = [
@@ -207,7 +207,7 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
                 + [(start, int(instance.demand[task, r])) for start, _, task in here]
             )
             use = 0
-            # At equal times, releases (negative) sort first: a run of no time holds nothing.
+            # At equal times, releases (negative) sort first: a run of duration 0 uses nothing.
             for time, change in changes:
                 use += change
                 if use > capacity:
@@ -217,7 +217,7 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
 
 
 def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
-    """Rule 6, after every start."""
+    """Check rule 6, after every start."""
     unit = instance.gpu_unit
     if not unit:
         return []
@@ -237,7 +237,7 @@ def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
 
 
 def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -> list[str]:
-    """Parts of GPUs without a label, labels beyond a node's GPUs, and those of fixed runs that changed."""
+    """Return parts of GPUs without a label, labels beyond a node's GPUs, and changed labels of fixed runs."""
     unit, faults, fixed = instance.gpu_unit, [], _fixed(instance)
     given = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
     for (task, iteration), (node, start) in sorted(runs.items()):
@@ -254,7 +254,7 @@ def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -
 
 
 def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]], gpus: int) -> list[str]:
-    """The first time at which a GPU, or all of a node, are too few; changes: (time, need, label) in order of time."""
+    """Return the first time with too few GPUs; changes: (time, need, label) in order of time."""
     unit, whole = instance.gpu_unit, 0
     parts: dict[int, int] = {}
     for time, change, label in changes:  # at equal times, releases (negative) sort first
@@ -271,7 +271,7 @@ def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]],
 
 
 def evaluate(instance: Instance, plan: Timetable) -> dict[str, int]:
-    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    """Evaluate the objectives of a well-formed `plan`; `violations` checks feasibility."""
     if malformed := _malformed(instance, plan) or _counts(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     runs = _runs(plan)
@@ -310,7 +310,7 @@ def evaluate(instance: Instance, plan: Timetable) -> dict[str, int]:
 
 
 def _iteration_ends(instance: Instance, runs: Runs, job: int, iterations: int) -> list[int]:
-    """When each iteration that the plan runs is finished: with the last of its and all earlier iterations' runs."""
+    """Return the end of each planned iteration: the last end of its and all earlier iterations' runs."""
     tasks = [k for k in range(len(instance.task_job)) if int(instance.task_job[k]) == job]
     ends = []
     latest = 0
@@ -321,7 +321,7 @@ def _iteration_ends(instance: Instance, runs: Runs, job: int, iterations: int) -
 
 
 def _last_completion(instance: Instance, job: int) -> int:
-    """When a job completed that runs nothing more: with its last finished iteration, else at its arrival."""
+    """Return the completion of a job without further runs: its last finished iteration, else its arrival."""
     if not int(instance.finished[job]):
         return int(instance.arrival[job])
     return max(int(instance.last_end[k]) for k in range(len(instance.task_job)) if int(instance.task_job[k]) == job)

@@ -2,10 +2,10 @@
 
 `runs` counts task runs (tasks x iterations, optional iterations included) of all jobs together. "loose": deadlines at
 1.65 to 3.3 critical paths after the arrival, "tight": at 1.1 to 1.32. "replicas": data-parallel jobs run five or six
-mini-batches at once where their share of the runs allows, more than a node's four GPUs, so that traffic cannot be
-avoided. About a third of the jobs with several iterations may leave out the last one: all other iterations are
-mandatory, or total_jct would be trivial. Arrivals are spread over the first 30 % of the time that the GPUs need for all
-work, so jobs compete ("replicas": 50 %).
+mini-batches at once if their share of the runs allows, more than a node's four GPUs, so that traffic cannot be avoided.
+About one third of the jobs with several iterations may omit the last one; all other iterations are mandatory, or
+total_jct would be trivial. Arrivals are spread over the first 30 % of the time that the GPUs need for all work, so jobs
+compete ("replicas": 50 %).
 """
 
 from __future__ import annotations

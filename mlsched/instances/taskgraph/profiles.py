@@ -1,10 +1,10 @@
 """Measured models as jobs: operator graphs of PipeDream (SOSP 2019) and dnn-partitioning (NeurIPS 2020).
 
 Formats: PipeDream's `graph.txt` has a line per layer, `id -- layer -- forward_compute_time=ms,
-backward_compute_time=ms, activation_size=bytes, parameter_size=bytes`, and indented lines `id -- id`;
-dnn-partitioning's JSON has nodes with `fpgaLatency` (ms on the accelerator) and `size` (bytes that the node holds, more
-than its parameters), and edges with `size` (bytes sent); their `cost` is not used, since its unit differs between the
-files. PipeDream's `Input` layers hold the time of loading data, up to 640 ms: it is set to 0.
+backward_compute_time=ms, activation_size=bytes, parameter_size=bytes`, and indented lines `id -- id`. The JSON of
+dnn-partitioning has nodes with `fpgaLatency` (ms on the accelerator) and `size` (bytes in the node, more than its
+parameters), and edges with `size` (bytes sent). Their `cost` is not used, since its unit differs between the files.
+PipeDream's `Input` layers have the time of loading data, up to 640 ms: it is set to 0.
 
 A profile becomes a networkx graph with `time` (ms, forward and backward), `parameters` (4 bytes each) of nodes and
 `bytes` of edges; `job_graph` cuts it into tasks.
@@ -27,7 +27,7 @@ from mlsched.core.params import Positive, check_range
 from mlsched.core.safe_open import open_tar, read_text, shown_path
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
 
-#: Largest archive of profiles, uncompressed; the published ones have 1 and 3 MB.
+#: Largest archive of profiles, uncompressed; the published archives have 1 and 3 MB.
 MOST_BYTES = 2**26
 
 _LAYER = re.compile(
@@ -151,12 +151,18 @@ def job_graph(
     bandwidth: Positive = 1250.0,
     demand: dict[str, int] | None = None,
 ) -> Any:
-    """The tasks of a profile cut into at most `parts` consecutive pieces of about equal time, for `from_networkx`.
+    """Cut a profile into at most `parts` consecutive tasks of about equal time, for `from_networkx`.
 
-    The layers are cut in a topological order, so the pieces form an acyclic graph. tick: ms per tick; a piece lasts
-    its time, rounded up, at least 1. bandwidth: MB per second; an edge's volume is the MB sent between two pieces, its
-    delay the ticks that takes, both rounded up. The first pieces of an iteration wait for the last of the one before.
-    demand: of each task (default: one "gpu", in whole GPUs). `from_networkx` takes the tick's length as `tick_ms`.
+    The layers are cut in a topological order, so the pieces form an acyclic graph. The first pieces of an iteration
+    wait for the last of the previous one.
+
+    Args:
+        profile: Graph of layers.
+        parts: Most pieces.
+        tick: Milliseconds per tick (`tick_ms` of `from_networkx`). A piece lasts its time, rounded up, at least 1.
+        bandwidth: MB per second. An edge's volume is the MB sent between two pieces, its delay the transfer in ticks,
+            both rounded up.
+        demand: Demand of each task (default: one "gpu", in complete GPUs).
     """
     import networkx as nx
 
@@ -168,7 +174,7 @@ def job_graph(
     piece: dict[Any, int] = {}
     done = 0.0
     for place, v in enumerate(order):
-        # By the middle of the layer's time; by its place where nothing takes time.
+        # By the middle of the layer's time; by its position if all times are 0.
         middle = (done + profile.nodes[v]["time"] / 2) / total if total else place / len(order)
         piece[v] = min(parts - 1, int(middle * parts))
         done += profile.nodes[v]["time"]

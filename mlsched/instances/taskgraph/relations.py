@@ -1,4 +1,4 @@
-"""What is known of the optimum of a changed task-graph instance."""
+"""Metamorphic relations: the optimum of a changed task-graph instance relative to the original's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = tuple(o.name for o in Instance.objectives)
 
 
 def _columns(of: str) -> tuple[str, ...]:
-    """The columns of an instance with an entry for each of these."""
+    """Return the columns of an instance with an entry for each of these."""
     return tuple(name for name, spec in specs(Instance).items() if getattr(spec, "shape", ())[:1] == (of,))
 
 
@@ -24,7 +24,7 @@ TIMES = ("arrival", "duration", "edge_delay", "last_end", "fixed_start")
 
 
 def _of_jobs(instance: Instance, jobs: IntArray) -> Instance:
-    """The instance of these jobs, in this order, numbered anew."""
+    """Restrict the instance to these jobs, renumbered in this order."""
     place = np.full(len(instance.arrival), -1)
     place[jobs] = np.arange(len(jobs))
     tasks = np.flatnonzero(place[instance.task_job] >= 0)

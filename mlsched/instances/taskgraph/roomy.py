@@ -1,4 +1,4 @@
-"""A task-graph instance in which nobody has to wait for room."""
+"""A task-graph instance with room for all tasks at once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.instances.taskgraph.instance import Instance
 
-#: Fields of a horizon that tell of a past.
+#: Fields of a horizon that describe the past.
 PAST = ("finished", "on_time", "home", "last_end", "fixed_task", "fixed_node", "fixed_start", "fixed_gpu")
 
 
 def roomy(instance: Instance) -> Instance:
-    """The same jobs without a past, where every node may run every task and has room for all tasks at once."""
+    """Return the same jobs without a past; every node may run every task and has room for all tasks at once."""
     return instance.replace(
         now=0, **dict.fromkeys(PAST, ()), node_capacity=with_room(instance, 1), eligible=np.ones_like(instance.eligible)
     )
 
 
 def with_room(record: Any, times: int) -> IntArray:
-    """The capacity of nodes that could run each task of `record` so often more, each on GPUs of its own."""
+    """Return the capacity of nodes for `times` more copies of each task of `record`, each on GPUs of its own."""
     demand = record.demand.copy()
     if record.gpu_unit:
         column = gpu_column(record.resources)

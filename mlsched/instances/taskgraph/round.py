@@ -1,4 +1,4 @@
-"""The answer to a snapshot of a cluster: what starts, pauses, moves and stops now."""
+"""The answer to a snapshot of a cluster: the starts, pauses, moves and stops of this instant."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mlsched.core.fields import UNLIMITED, IntArray, array, integer
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Round(contract.Plan):
-    """What a scheduler does at one instant. Tasks and jobs are those of the snapshot; a task is named at most once.
+    """A scheduler's actions at one instant. Tasks and jobs belong to the snapshot; a task is named at most once.
 
-    `start`: a waiting task begins its run, or a paused one goes on, on a node. `pause`: a running task leaves its node.
-    `migrate`: a running task goes on elsewhere. `stop`: a job ends after so many iterations in all, as long as no later
-    round says otherwise. `wake_at`: the scheduler wants to be asked again then, whatever happens (0: no new wish); a
-    later wish replaces an earlier one.
-    Where GPUs inside nodes count (`gpu_unit`), a task that asks for a fraction of a GPU names the GPU, one of a single
-    whole GPU may; else the world takes those that are wholly free, the first ones.
+    `start`: a waiting task begins its run, or a paused task resumes, on a node. `pause`: a running task leaves its
+    node. `migrate`: a running task continues on another node. `stop`: a job ends after this total number of iterations,
+    unless a later round changes it. `wake_at`: the scheduler requests a decision at this time (0: no new request); a
+    later request replaces an earlier one. If GPUs inside nodes count (`gpu_unit`), a task that needs a fraction of a
+    GPU names the GPU, and a task of a single complete GPU may; otherwise the world takes the first completely free
+    GPUs.
     """
 
     kind: ClassVar[str] = "taskgraph.round"

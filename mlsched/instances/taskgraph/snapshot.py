@@ -1,6 +1,6 @@
-"""The task-graph problem asked for a decision: what is observed of a running cluster now.
+"""The task-graph problem as an online decision: the observations of a running cluster now.
 
-A snapshot holds observations only. It knows the jobs that have arrived and are not finished; durations are estimates.
+A snapshot contains only observations: jobs that have arrived and are not finished; durations are estimates.
 """
 
 from __future__ import annotations
@@ -36,26 +36,25 @@ SHARED = (
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
-    """What a scheduler sees of a cluster of training jobs at time `now`.
+    """The scheduler's view of a cluster of training jobs at time `now`.
 
-    Jobs, tasks, edges and nodes are as in `Instance`. Eligible nodes are listed by class, accuracies by table.
-    Past a table's last column, the accuracy stays constant. Every job is in one iteration: its tasks of the next begin
-    when all of this one are done. A task waits, runs, is paused or is done in it
-    (`state` 0 to 3).
+    Jobs, tasks, edges and nodes are as in `Instance`. Eligible nodes are listed by class, accuracies by table. Past a
+    table's last column, the accuracy stays constant. Every job is in one iteration: its tasks of the next begin when
+    all of this one are done. A task waits, runs, is paused or is done in it (`state` 0 to 3).
 
-    `duration` is an estimate: the maker's until the task has once run to its end, how long that took from then on.
-    What a rule may do beyond starting is data: `pausing` ("none"; "keep": a paused run goes on later with the work it
-    has done; "restart": it loses it) and `movement` ("none", "between_iterations", or "anytime": runs may migrate; a
-    move inside a run keeps its work and costs the delay and the volume of the task's edge of lag 1 to itself, if any).
-    `simulator`: what a start begins - "tasks": one run of the task, which may begin when its sources of lag 0 are done;
-    "iterations": the task holds its node until its job ends or it pauses, and iteration follows iteration while all
-    tasks of the job do; so sources of lag 0 need not be done, no task is ever done, and a task runs while it is held.
+    `duration` is an estimate: the maker's until the task has once run to its end, then the measured time of that run.
+    Allowed actions besides starting are data. `pausing` is "none"; "keep": a paused run resumes later with its finished
+    work; or "restart": it loses the work. `movement` is "none", "between_iterations", or "anytime": runs may migrate; a
+    move inside a run keeps its work and costs the delay and the volume of the task's edge of lag 1 to itself, if any.
+    `simulator` defines a start. "tasks": one run of the task, which may begin when its sources of lag 0 are done.
+    "iterations": the task keeps its node until its job ends or it pauses, and iterations follow one another while all
+    tasks of the job have nodes. In this case sources of lag 0 need not be done, tasks are never done, and a task with a
+    node runs.
 
-    What a task uses (`usage`) is observed and may be more or less than its demand, which is what is reserved.
-    Where `gpu_unit` is given, the GPUs of a node are told apart: a task holds a fraction of one or whole ones.
-    Nodes may be of several types (`node_type`); then the tasks of a gang hold nodes of one type at a time. How fast
-    they are there (`slowness`) is shown to those that declare `information="profiled"`; all others see durations as
-    they were stated, and treat nodes alike.
+    The `usage` of a task is observed and may be more or less than its demand, which is reserved. If `gpu_unit` is
+    given, the GPUs of a node are distinguished: a task has a fraction of one or complete GPUs. Nodes may be of several
+    types (`node_type`); then the tasks of a gang are on nodes of one type at a time. Their speed there (`slowness`) is
+    visible to solvers that declare `information="profiled"`; all others see durations as stated, and treat nodes alike.
     A job's options are those of MLFS, Section 3.5: 0 (i) runs its iterations, 1 (ii) stops when more no longer help
     (OptStop), 2 (iii) stops at its required accuracy.
     """
@@ -120,20 +119,20 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
         snapshot_checks.check(self)
 
     def shown(self, information: contract.Information) -> Self:
-        """See `contract.Instance`; where nodes are of one type there is nothing to hide."""
+        """Return the visible part, see `contract.Instance`; with nodes of one type, everything is visible."""
         known = self.__dict__.get("slowness")  # None: hidden already
         if known is None or not known.size:
             return self
         return super().shown(information)
 
     def evaluate(self, plan: Round) -> dict[str, int]:
-        """Nothing: a single round has no objective of its own."""
+        """Return an empty dict: a single round has no objective of its own."""
         return {}
 
     def round(
         self, start: Places = (), pause: Iterable[int] = (), migrate: Places = (), stop: Pairs = (), wake_at: int = 0
     ) -> Round:
-        """A Round of (task, node) or (task, node, GPU), task, the same as of start, and (job, iterations)."""
+        """Build a Round of (task, node) or (task, node, GPU), task, the same as of start, and (job, iterations)."""
         columns: dict[str, Any] = {"pause_task": ints(pause), "wake_at": wake_at}
         for verb, places in (("start", start), ("migrate", migrate)):
             rows = [(*row, -1)[:3] for row in places]
@@ -145,24 +144,24 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     @property
     def free(self) -> IntArray:
-        """nodes x resources: what is not in use; below 0 on an overloaded node."""
+        """Return the free resources, shape (nodes, resources); below 0 on an overloaded node."""
         return np.asarray(self.node_capacity - self.in_use)
 
     @property
     def gpu_free(self) -> IntArray:
-        """nodes x GPUs: what is not in use of each GPU; 0 for those that a node lacks (see `gpus`)."""
+        """Return the free part of each GPU, shape (nodes, GPUs); 0 for GPUs that a node lacks (see `gpus`)."""
         return np.asarray(gpus.empty(self) - self.gpu_in_use)
 
     @property
     def gpu_demand(self) -> IntArray:
-        """tasks: what a task holds of the GPU resource while it runs, where GPUs are told apart; else 0."""
+        """Return the GPU demand of running tasks, shape (tasks,), if GPUs are distinguished; else 0."""
         if not self.gpu_unit:
             return np.zeros(len(self.task_job), dtype=np.int64)
         return np.asarray(self.demand[:, gpus.gpu_column(self.resources)] * (self.duration > 0))
 
     @property
     def node_usage(self) -> IntArray:
-        """nodes x resources: what the running tasks use."""
+        """Return the use of resources by running tasks, shape (nodes, resources)."""
         used = np.zeros(self.node_capacity.shape, dtype=np.int64)
         running = np.flatnonzero(self.state == RUNNING)
         np.add.at(used, self.node[running], self.usage[running])
@@ -170,7 +169,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     @property
     def gpu_usage(self) -> IntArray:
-        """nodes x GPUs: what the running tasks use of each; one of several GPUs uses all of its own alike."""
+        """Return the use of each GPU by running tasks, shape (nodes, GPUs); a task uses its GPUs equally."""
         used = np.zeros(self.gpu_in_use.shape, dtype=np.int64)
         if not self.gpu_unit:
             return used
@@ -181,7 +180,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     @property
     def gpus_held(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The task, the node and the GPU of every holding: a running task's part of a GPU, or one of its whole GPUs."""
+        """Return (task, node, GPU) of every assignment: a running task's part of a GPU, or one of its complete GPUs."""
         node, gpu = np.nonzero(self.gpu_holder >= 0)
         whole = self.gpu_holder[node, gpu]
         parts = np.flatnonzero((self.state == RUNNING) & (self.gpu >= 0) & ~np.isin(np.arange(len(self.gpu)), whole))
@@ -193,7 +192,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     @functools.cached_property
     def startable(self) -> Flags:
-        """tasks: whether the task could start or resume now, were there room where it may go (`may_start_on`)."""
+        """Return which tasks could start or resume now with enough room on their allowed nodes (`may_start_on`)."""
         may = (self.state == WAITING) | (self.state == PAUSED)
         if self.simulator == "tasks":
             same = self.edge_lag == 0
@@ -202,7 +201,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     @functools.cached_property
     def bound(self) -> IntArray:
-        """tasks: the node on which `movement` holds the task, -1 where there is none."""
+        """Return the node to which `movement` binds each task, -1 if free, shape (tasks,)."""
         if self.movement == "none":
             return np.asarray(np.where(self.home >= 0, self.home, self.node))
         if self.movement == "between_iterations":
@@ -211,7 +210,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     @functools.cached_property
     def fetching(self) -> dict[int, list[int]]:
-        """Task -> the nodes from which what it needs is still on its way to all others."""
+        """Return task -> nodes from which its inputs are still on their way to all other nodes."""
         if not len(self.edge_from):
             return {}
         u, v, same = self.edge_from, self.edge_to, self.edge_lag == 0
@@ -225,7 +224,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
         return incoming
 
     def chains(self, ticks: IntArray) -> IntArray:
-        """For each task, the longest chain from its start to the end of its iteration, where each takes its `ticks`."""
+        """Return each task's longest chain from its start to the end of its iteration, in sums of `ticks`."""
         inside = self.edge_lag == 0
         u, v = self.edge_from[inside], self.edge_to[inside]
         longest = ticks.copy()
@@ -239,7 +238,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     @functools.cached_property
     def tails(self) -> IntArray:
-        """tasks: the longest chain of estimated durations from its start to the end of its iteration."""
+        """Return each task's longest chain of estimated durations to the end of its iteration, shape (tasks,)."""
         return self.chains(self.duration)
 
     def may_start_on(self, task: int) -> Flags:
@@ -251,10 +250,10 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
         return np.asarray(may)
 
     def accuracy_after(self, iterations: IntArray) -> IntArray:
-        """jobs: the estimated accuracy after so many iterations, ppm; past a table's last column, what that holds."""
+        """Estimate the accuracy of jobs after these iterations, ppm; constant past a table's last column."""
         column = np.minimum(iterations, self.accuracy.shape[1] - 1)
         return np.asarray(self.accuracy[self.accuracy_table, column])
 
 
-# What is hidden, or has not been read yet, would be found in the class.
+# Hidden or unread columns would otherwise be found in the class.
 drop_class_defaults(Snapshot, [name for name, spec in specs(Snapshot).items() if isinstance(spec, ArraySpec)])

@@ -1,4 +1,4 @@
-"""What a snapshot must be: rules across its fields. Each raises InvalidInput for the first entry that is wrong."""
+"""Rules across the fields of a snapshot. Each check raises InvalidInput for the first wrong entry."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
 if TYPE_CHECKING:
     from mlsched.instances.taskgraph.snapshot import Snapshot
 
-#: Losses that a snapshot holds of one job at most.
+#: Most losses of one job in a snapshot.
 MOST_SAMPLES = 64
 
 
 def check(snapshot: Snapshot) -> None:
-    """All of them."""
+    """Run all checks."""
     checks.jobs(snapshot)
     checks.tasks(snapshot)
     checks.edges(snapshot)
@@ -34,7 +34,7 @@ def check(snapshot: Snapshot) -> None:
 
 
 def _jobs(snapshot: Snapshot) -> None:
-    """Classes and tables exist; no job is finished, to come or there twice."""
+    """Check that classes and tables exist, and that jobs are unfinished, arrived and unique."""
     for name, rows, what in (
         ("task_class", snapshot.eligible, "classes"),
         ("accuracy_table", snapshot.accuracy, "tables"),
@@ -52,7 +52,7 @@ def _jobs(snapshot: Snapshot) -> None:
 
 
 def _tasks(snapshot: Snapshot) -> None:
-    """What is said of a task agrees with its state; in use is at least what the running tasks hold."""
+    """Check that a task's fields agree with its state; use is at least the demand of the running tasks."""
     nodes, now, waits = len(snapshot.node_capacity), snapshot.now, snapshot.state == WAITING
     refuse_first(snapshot.node >= nodes, "node", snapshot.node, f"expected below {nodes} (the number of nodes)")
     refuse_first((snapshot.node < 0) != waits, "node", snapshot.node, "expected -1 exactly for the tasks that wait")
@@ -74,7 +74,7 @@ def _tasks(snapshot: Snapshot) -> None:
 
 
 def _types(snapshot: Snapshot) -> None:
-    """Types that nodes name exist; what a gang holds is of one type."""
+    """Check that the nodes' types exist, and that each gang is on one type."""
     many = max(1, snapshot.slowness.shape[1])
     refuse_first(snapshot.node_type >= many, "node_type", snapshot.node_type, f"expected below {many} (types)")
     held = np.flatnonzero((snapshot.state == RUNNING) & (snapshot.gang[snapshot.task_job] == 1))
@@ -85,7 +85,7 @@ def _types(snapshot: Snapshot) -> None:
 
 
 def _samples(snapshot: Snapshot) -> None:
-    """Losses come job by job, iteration by iteration, and none is of an iteration that is not finished."""
+    """Check that losses are listed by job and iteration, and only for finished iterations."""
     job, iteration = snapshot.sample_job, snapshot.sample_iteration
     jobs = len(snapshot.arrival)
     refuse_first(job >= jobs, "sample_job", job, f"expected below {jobs} (the number of jobs)")
@@ -103,7 +103,7 @@ def _samples(snapshot: Snapshot) -> None:
 
 
 def _gpus(snapshot: Snapshot) -> None:
-    """Which GPUs the running tasks hold, and what is in use on each, agree with each other and with the demands."""
+    """Check that the running tasks' GPUs, the use of each GPU, and the demands agree with each other."""
     unit, names, holder, use = snapshot.gpu_unit, snapshot.gpu, snapshot.gpu_holder, snapshot.gpu_in_use
     many = gpus.counts(snapshot)
     if use.shape[1] != many.max(initial=0):

@@ -1,29 +1,29 @@
 """The judge of a round, written from the statement alone.
 
 1. A round names a task at most once, and a job at most once among its stops.
-2. `start`: the task waits or is paused in its job's current iteration, and what it needs is there: every source of an
-   edge of lag 0 is done, and what it and the sources of lag 1 (in the last finished iteration) send has arrived:
-   `edge_delay` after the source's end when the source ran on another node.
+2. `start`: the task waits or is paused in its job's current iteration, and its inputs are present: every source of an
+edge of lag 0 is done, and the data of it and of the sources of lag 1 (in the last finished iteration) have arrived:
+`edge_delay` after the source's end when the source ran on another node.
 3. `pause`: the task runs, and `pausing` allows it.
-4. `migrate`: the task runs, `movement` is "anytime", the node (or the named GPU of it) is another one, and what the
-   task needs is there (2).
-5. A task goes to an eligible node. `movement = "none"`: to its home, or, in the first iteration, to where the run
-   began; "between_iterations": a paused run goes on where it was; "anytime": anywhere.
-6. `stop`: after no fewer iterations than the job's least, than are finished, or than have begun (with this round's
-   starts), and after no more than its most.
-7. On every node to which something comes: what is in use, less what leaves, plus what comes <= capacity. A run of
-   duration 0 holds nothing.
+4. `migrate`: the task runs, `movement` is "anytime", the node (or the named GPU of it) is another one, and the task's
+inputs are present (2).
+5. A task goes to an eligible node. `movement = "none"`: to its home, or, in the first iteration, to the node on which
+the run began; "between_iterations": a paused run resumes on its old node; "anytime": anywhere.
+6. `stop`: after no fewer iterations than the job's least, the finished, or the begun ones (with this round's starts),
+and after no more than its most.
+7. On every node to which a task comes: use, less the leaving tasks, plus the coming tasks <= capacity. A run of
+duration 0 uses nothing.
 8. A job with `gang` 1 starts all of its tasks or none of them, and pauses all or none.
-9. Where `gpu_unit` is given: a task that comes with a fraction of a GPU names the GPU, one of a single GPU may, all
-   others name none. On every GPU that is named: what is in use, less what leaves, plus what comes <= the unit; and of
-   the node's GPUs, as many are wholly free then as tasks with whole GPUs come that name none. Elsewhere none is named.
-10. What a job with `gang` 1 holds after the round is on nodes of one type (`node_type`).
+9. If `gpu_unit` is given: a task that comes with a fraction of a GPU names the GPU, a task of a single GPU may, all
+others must not. On every named GPU: use, less the leaving tasks, plus the coming tasks <= the unit. Of the node's GPUs,
+enough are completely free for the coming tasks with unnamed complete GPUs. Without `gpu_unit`, naming is forbidden.
+10. All tasks of a job with `gang` 1 are on nodes of one type after the round (`node_type`).
 
-Where `simulator` is "iterations", a start begins no single run: sources of lag 0 need not be done (2).
+If `simulator` is "iterations", a start is not a single run: sources of lag 0 need not be done (2).
 
-Plain loops over Python integers: shares no code with the rules and the world. They go over what the round names and
-what that touches, never over the whole cluster: a round is judged at every scheduling event of a simulation, and names
-little."""
+Plain loops over Python integers; it does not share code with the rules and the world. Loops visit only the tasks and
+nodes that the round names: a round is judged at every scheduling event of a simulation, and is short.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Pairs = list[tuple[int, int]]
 
 
 def violations(snapshot: Snapshot, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, snapshot.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(snapshot.plan_type.kind)}"]
     answer: Any = plan
@@ -68,7 +68,7 @@ def _pairs(first: Any, second: Any) -> Pairs:
 
 
 def _malformed(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Rule 1, and names of things that do not exist."""
+    """Check rule 1, and that all named things exist."""
     tasks, nodes, jobs = len(snapshot.task_job), len(snapshot.node_capacity), len(snapshot.arrival)
     faults = []
     seen: set[int] = set()
@@ -91,7 +91,7 @@ def _malformed(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _wrong_state(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Rules 2 to 4: what the task does now, and what is allowed at all."""
+    """Check rules 2 to 4: the task's state, and the allowed actions."""
     faults = []
     for task in plan.start_task.tolist():
         if int(snapshot.state[task]) not in (WAITING, PAUSED):
@@ -113,7 +113,7 @@ def _wrong_state(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
-    """Rule 5."""
+    """Check rule 5."""
     faults = []
     for task, node in places:
         if not int(snapshot.eligible[snapshot.task_class[task], node]):
@@ -131,7 +131,7 @@ def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
 
 
 def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
-    """Rule 2: what is needed is there."""
+    """Check rule 2: the inputs are present."""
     faults: list[str] = []
     target = dict(places)
     if not len(snapshot.edge_to) or not target:
@@ -160,7 +160,7 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
 
 
 def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Rule 6."""
+    """Check rule 6."""
     faults: list[str] = []
     if not len(plan.stop_job):
         return faults
@@ -176,7 +176,7 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Rule 7."""
+    """Check rule 7."""
     coming = _pairs(plan.start_task, plan.start_node) + _pairs(plan.migrate_task, plan.migrate_node)
     coming = [(task, node) for task, node in coming if int(snapshot.duration[task]) > 0]
     use: dict[int, list[int]] = {node: snapshot.in_use[node].tolist() for _, node in coming}
@@ -185,7 +185,7 @@ def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
             use[node][r] += amount
     for task in plan.pause_task.tolist() + plan.migrate_task.tolist():
         node = int(snapshot.node[task])
-        # One that does not run holds nothing.
+        # A task that does not run uses nothing.
         if node in use and int(snapshot.state[task]) == RUNNING and int(snapshot.duration[task]) > 0:
             for r, amount in enumerate(snapshot.demand[task].tolist()):
                 use[node][r] -= amount
@@ -199,7 +199,7 @@ def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Rule 8."""
+    """Check rule 8."""
     faults = []
     for verb, tasks in (("starts", plan.start_task), ("pauses", plan.pause_task)):
         named: dict[int, int] = {}
@@ -214,7 +214,7 @@ def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _mixed(snapshot: Snapshot, plan: Round, coming: Pairs) -> list[str]:
-    """Rule 10."""
+    """Check rule 10."""
     if not snapshot.node_type.any():
         return []
     target, leaving = dict(coming), set(plan.pause_task.tolist())
@@ -230,7 +230,7 @@ def _mixed(snapshot: Snapshot, plan: Round, coming: Pairs) -> list[str]:
 
 
 def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Rule 9."""
+    """Check rule 9."""
     columns = [
         first.tolist() + second.tolist()
         for first, second in (
@@ -246,7 +246,7 @@ def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
         return [f"task {task}: names GPU {gpu}: the GPUs of a node are one pool here" for task, gpu in named]
     column = next(r for r, name in enumerate(snapshot.resources) if name in GPU_UNITS)
     faults, free = [], _after_leaving(snapshot, plan, column, sorted({node for _, node, _ in coming}))
-    wanted = dict.fromkeys(free, 0)  # whole GPUs of each node that are not named
+    wanted = dict.fromkeys(free, 0)  # unnamed complete GPUs of each node
     for task, node, gpu in coming:
         need = int(snapshot.demand[task, column]) * (int(snapshot.duration[task]) > 0)
         if gpu >= len(free[node]):
@@ -267,7 +267,7 @@ def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _after_leaving(snapshot: Snapshot, plan: Round, column: int, nodes: list[int]) -> dict[int, list[int]]:
-    """What is free of each GPU of these nodes when the tasks that pause or move are gone."""
+    """Return the free amount of each GPU of these nodes without the tasks that pause or move."""
     unit, free = snapshot.gpu_unit, {}
     leaving = {t for t in plan.pause_task.tolist() + plan.migrate_task.tolist() if int(snapshot.state[t]) == RUNNING}
     for node in nodes:

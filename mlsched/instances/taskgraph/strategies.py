@@ -1,7 +1,7 @@
-"""A Hypothesis strategy of small task-graph instances: adversarial where the generator is realistic.
+"""A Hypothesis strategy of small task-graph instances: adversarial, unlike the realistic generator.
 
-Few distinct numbers, so that ties, exact fits, runs that take no time, free transfers and equal values are common. A
-third are residual: some iterations are finished, some runs under way. Some have no feasible plan.
+Few distinct numbers, so that ties, exact fits, runs of duration 0, free transfers and equal values are common. One
+third are residual: some iterations are finished, some runs are current. Some have no feasible plan.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
-#: With GPUs that are apart: what one has, and what nodes have and tasks need of that.
+#: With distinguished GPUs: the amounts of a GPU, of nodes, and of tasks' needs.
 GPU_UNIT, NODE_GPUS, GPU_NEEDS = 4, (8, 8, 4, 12), (3, 2, 3, 2, 1, 4, 0, 8)
 
 
@@ -27,9 +27,9 @@ GPU_UNIT, NODE_GPUS, GPU_NEEDS = 4, (8, 8, 4, 12), (3, 2, 3, 2, 1, 4, 0, 8)
 def instances(
     *, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6, apart: bool = False
 ) -> SearchStrategy[Instance]:
-    """Instances with at most so many jobs, nodes, tasks in all and runs in all (brute force: milliseconds).
+    """Generate instances up to these numbers of jobs, nodes, tasks and runs in total (brute force: milliseconds).
 
-    apart: with GPUs inside the nodes (`gpu_unit`), of which most tasks need a part.
+    apart: With GPUs inside the nodes (`gpu_unit`), of which most tasks need a part.
     """
     from hypothesis import strategies as st
 
@@ -47,7 +47,7 @@ def instances(
         count = draw(st.sampled_from([*range(1, tasks + 1)] * 3 + [0]), label="tasks")
         task_job = _jobs(draw(st.lists(st.booleans(), min_size=count, max_size=count)), jobs)
         m = int(task_job.max(initial=-1)) + 1
-        # Every task may run once; what is left of `runs` goes to a second or third iteration.
+        # Every task may run once; the rest of `runs` allows a second or third iteration.
         most = np.ones(m, dtype=np.int64)
         remaining = runs - count
         for j in range(m):
@@ -103,7 +103,7 @@ def instances(
 
 
 def _jobs(new: list[bool], jobs: int) -> IntArray:
-    """The job of each task: True starts the next job, while there may be one more."""
+    """Return the job of each task: True starts the next job, up to `jobs`."""
     job_of: list[int] = []
     for starts in new:
         last = job_of[-1] if job_of else -1
@@ -112,7 +112,7 @@ def _jobs(new: list[bool], jobs: int) -> IntArray:
 
 
 def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
-    """A cluster that has run for a while: finished iterations, and runs that have started."""
+    """Draw the state of a running cluster: finished iterations, and started runs."""
     from hypothesis import strategies as st
 
     now = draw(st.integers(0, 5), label="now")
@@ -148,7 +148,7 @@ def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two or three jobs want the same nodes at the same time, each for itself in no time."""
+    """Generate instances in which two or three jobs, each short by itself, compete for the same nodes and times."""
     from hypothesis import strategies as st
 
     @st.composite

@@ -1,7 +1,7 @@
-"""What the numbers of a task-graph cluster mean outside it: GPUs and seconds, for rules that count in them.
+"""GPUs and seconds of a task-graph cluster, for rules that count in them.
 
-The name of the resource says the unit in which GPUs are counted, as the names of the public traces do, or `gpu_unit`
-does; `tick_ms` says how long a tick is. This is the only place that knows either.
+The unit of GPUs follows from the name of the resource, as in the public traces, or from `gpu_unit`; `tick_ms` is the
+length of a tick. Both are interpreted only here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from mlsched.instances.taskgraph.snapshot import Snapshot
 
 
 def gpu_seconds(question: Instance | Snapshot, rule: str) -> tuple[int, float]:
-    """(the column of the resource that counts GPUs, the GPU-seconds of one of its units held for one tick).
+    """Return the column of the GPU resource, and the GPU-seconds of one of its units used for one tick.
 
-    Raises InvalidInput, naming `rule`, what it lacks and the remedy, where the question does not say it.
+    Raises:
+        InvalidInput: The question does not define them; the message names `rule`, the missing field and the remedy.
     """
     column = gpu_column(question.resources)
     if column < 0:

@@ -1,8 +1,8 @@
-"""Readers of public cluster traces: what they say about jobs (`Trace`) and machines (`Nodes`), checked row by row.
+"""Readers of public cluster traces: jobs (`Trace`) and machines (`Nodes`), checked row by row.
 
-A file is read as a stream, plain or gzip, and its format is told from its content, never from its name. Everything
-wrong with it is one line of `InvalidFile`. Names are imported when they are first used: whoever needs a curve or a list
-of nodes alone does not import the readers of all formats.
+A file is read as a stream, plain or gzip, and its format is detected from its content, never from its name. Each fault
+is one line of `InvalidFile`. Names are imported on first use, so a program that needs only a curve or a list of nodes
+does not import the readers of all formats.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became of every row of a log: which are jobs, which are not and why, and what of a job was changed."""
+"""Account of every row of a log: jobs, skipped rows with reasons, and changes to jobs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one kind: how many, and where the first of them are ("line 7")."""
+    """The number of rows of one kind, and the places of the first of them ("line 7")."""
 
     count: int
     first: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """ "3 (line 5, line 9, line 12)"; "12 (line 5, ...)" where not all are named."""
+        """Format as "3 (line 5, line 9, line 12)", or "12 (line 5, ...)" if some places are omitted."""
         if not self.first:
             return str(self.count)
         kind = self.first[0].partition(" ")[0]
@@ -27,16 +27,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class Account:
-    """Every row of a log, or of the part of it that was read.
+    """Account of every row of a log, or of the part of it that was read.
 
     Attributes:
-        rows: rows that were read; jobs + skipped + joined.
-        jobs: rows that became jobs.
-        skipped: rows that are no jobs, by reason.
-        joined: rows that are a part of another row's job (steps, earlier runs), by what they are.
-        changed: of the jobs, what was not taken as it is written, by what was done to it. A job may count twice.
-        whole: whether the log was read to its end, not only its first so many jobs.
-        unread: columns that were not read.
+        rows: Rows that were read; jobs + skipped + joined.
+        jobs: Rows that became jobs.
+        skipped: Rows that are not jobs, by reason.
+        joined: Rows that are a part of another row's job (steps, earlier runs), by kind.
+        changed: Changes to values of jobs, by kind. A job may count twice.
+        whole: True if the log was read to its end, not only its first N jobs.
+        unread: Columns that were not read.
     """
 
     rows: int = 0
@@ -48,7 +48,7 @@ class Account:
     unread: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
-        """What became of the rows, a sentence each; the first counts them all."""
+        """Return the account as sentences; the first counts all rows."""
         skipped = sum(rows.count for rows in self.skipped.values())
         joined = sum(rows.count for rows in self.joined.values())
         parts = [f"{self.rows} rows read", f"{self.jobs} jobs", f"{skipped} skipped"]
@@ -62,7 +62,7 @@ class Account:
         return found
 
     def to_json(self) -> dict[str, object]:
-        """As plain data: kinds with their counts and first places."""
+        """Convert to plain data: kinds with their counts and first places."""
         kinds = {
             name: {kind: {"count": rows.count, "first": list(rows.first)} for kind, rows in of_kind.items()}
             for name, of_kind in (("skipped", self.skipped), ("joined", self.joined), ("changed", self.changed))

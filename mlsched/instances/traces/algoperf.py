@@ -1,8 +1,8 @@
 """MLCommons AlgoPerf: the learning curves of the external-tuning submissions.
 
 Source: github.com/mlcommons/algorithms_results_v0.5 (Apache-2.0); Dahl et al., "Benchmarking Neural Network Training
-Algorithms", 2023. A run logs `<study>/<workload>/<trial>/eval_measurements.csv`; columns are found by name, for their
-order differs between workloads. `accumulated_submission_time` is training alone, in seconds, on 8 V100 GPUs.
+Algorithms", 2023. A run logs `<study>/<workload>/<trial>/eval_measurements.csv`; columns are found by name, because
+their order differs between workloads. `accumulated_submission_time` is only training, in seconds, on 8 V100 GPUs.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _MEMBER = re.compile(r"(.*/)?eval_measurements\.csv")
 
 
 def read_curves(path: str | os.PathLike[str], *, split: Split = "train") -> Iterator[Curve]:
-    """The curves in an archive (.tar, .tar.gz) of runs, or the one in an `eval_measurements.csv`, in file order.
+    """Read the curves in an archive (.tar, .tar.gz) of runs, or in one `eval_measurements.csv`, in file order.
 
     Args:
-        path: the archive, or one CSV file, plain or gzip.
-        split: the loss on the training or on the validation data. Both are measured by evaluations, not averaged
-            over steps as SLAQ's are, and the optimisation is non-convex throughout.
+        path: The archive, or one CSV file, plain or gzip.
+        split: The loss on the training or on the validation data. Both are measured by evaluations, not averaged over
+            steps as in SLAQ, and the optimisation is non-convex throughout.
 
     Yields:
-        Curves named "<study>/<workload>/<trial>", as far as the path says.
+        Curves named "<study>/<workload>/<trial>", as far as the path contains them.
 
     Raises:
-        InvalidFile: the file is missing, unreadable, holds no run, or has a bad row: its place and the rule.
+        InvalidFile: The file is missing, unreadable, without a run, or has a bad row: its place and the rule.
     """
     check_choice("split", split, ("train", "validation"))
     for inside, text in members(path, _MEMBER):

@@ -74,7 +74,7 @@ def read_pods(text: Text, jobs: TraceBuilder) -> None:
 
 
 def _gpu_demand(text: Text, num_gpu: str, gpu_milli: str) -> tuple[int, int]:
-    """The number of GPUs and the share of each in 1/1000; only a single GPU may be shared."""
+    """Return the number of GPUs and the share of each in 1/1000; only a single GPU may be shared."""
     gpus, share = text.whole("num_gpu", num_gpu), text.whole("gpu_milli", gpu_milli)
     if gpus == 0 and share:
         text.bad("gpu_milli", gpu_milli, "expected 0 when num_gpu = 0")
@@ -86,7 +86,7 @@ def _gpu_demand(text: Text, num_gpu: str, gpu_milli: str) -> tuple[int, int]:
 
 
 def _times(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int, int | None, int | None]:
-    """Creation, scheduling and deletion in ms; the latter are None of a pod that was never scheduled or deleted."""
+    """Return creation, scheduling and deletion in ms; the latter are None if they never happened."""
     submit = text.milliseconds("creation_time", created)
     start = None if lacking(time=scheduled) else text.milliseconds("scheduled_time", scheduled)
     end = None if lacking(time=deleted) else text.milliseconds("deletion_time", deleted)
@@ -94,7 +94,7 @@ def _times(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int,
 
 
 def read_node_list(text: Text) -> Nodes:
-    """The nodes of a node list; a GPU node must name its model."""
+    """Read the nodes of a node list; a GPU node must name its model."""
     ids: dict[str, int] = {}
     cpus, memories, gpus, models = [], [], [], []
     for name, cpu, memory, gpu, model in csv_rows(text, NODE_COLUMNS, {}):

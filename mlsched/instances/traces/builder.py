@@ -25,14 +25,14 @@ from mlsched.instances.traces.trace import (
     Trace,
 )
 
-#: A run as readers give it: start and end in ms on the clock of the submits, and where.
+#: A run from a reader: start and end in ms on the clock of the submits, and its places.
 Run = tuple[int, int, tuple[Place, ...]]
-#: What the clock of a log counts.
+#: Origin of a log's clock.
 NUMBERS, DATES, ZONED = 1, 2, 3
-#: Kinds of times (`values.Times`) -> what the clock counts.
+#: Kinds of times (`values.Times`) -> kind of clock.
 KINDS = {"a time of day": DATES, "a time of day with a zone": ZONED}
 _GIVEN = ("submit", "duration_ms", "gpu_count", "gpus_milli")
-#: The columns that a job may have besides, with what stands for each where the log has none.
+#: The optional columns of a job, with the value of each if the log lacks it.
 COLUMNS: Mapping[str, Any] = {
     **{name: ABSENT if name in MAY_BE_ABSENT else UNKNOWN for name in NUMBER_COLUMNS if name not in _GIVEN},
     **dict.fromkeys(TEXT_COLUMNS, ""),
@@ -43,11 +43,11 @@ _NO_NUMBERS = array("q", _OTHER_NUMBERS(COLUMNS))
 
 
 class Source(Protocol):
-    """Where rows come from: says which is at hand, and refuses it."""
+    """The source of rows: names the current row, and rejects it."""
 
     @property
     def where(self) -> str:
-        """The row at hand, in words."""
+        """Describe the current row, for messages."""
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
         """Refuse the row at hand."""
@@ -58,8 +58,8 @@ class LogOptions:
     """Options of the reader of a log.
 
     Attributes:
-        log_cluster: of a log of several clusters, the one that is read; "" refuses a second cluster.
-        log_shards: how many shards (Slurm's gres/shard) make a GPU; 0 leaves shards uncounted.
+        log_cluster: Cluster to read from a log of several clusters; "" rejects a second cluster.
+        log_shards: Shards (Slurm's gres/shard) per GPU; 0 leaves shards uncounted.
     """
 
     log_cluster: str = ""
@@ -67,14 +67,14 @@ class LogOptions:
 
 
 class TraceBuilder:
-    """The jobs so far, as compactly as a stream of millions asks for.
+    """The jobs so far, stored compactly for streams of millions.
 
     Args:
-        limit: the number of jobs after which `full` turns true (other rows do not count); None for no limit.
-        place: where rows come from.
-        clock: what its times are: `NUMBERS`, `DATES` or `ZONED` dates; readers set it.
-        strict: refuse the first row that is no job, instead of skipping it.
-        options: further options of the reader.
+        limit: Number of jobs after which `full` turns true (other rows do not count); None for no limit.
+        place: Source of the rows.
+        clock: Kind of its times: `NUMBERS`, `DATES` or `ZONED` dates; readers set it.
+        strict: Reject the first row that is not a job, instead of skipping it.
+        options: Further options of the reader.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class TraceBuilder:
         self._numbers = array("q")
         self._ids: list[str] = []
         self._texts: list[tuple[str, ...]] = []
-        self._known: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows of texts, of which many are alike
-        #: Columns of a job that has no other numbers -> its row of texts.
+        self._known: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows of texts, many of them equal
+        #: Columns of a job without other numbers -> its row of texts.
         self._of_texts: dict[tuple[tuple[str, Any], ...], tuple[str, ...]] = {}
         self._tasks: dict[int, Tasks] = {}  # of the jobs whose parts are known, by their place in the file
         self._run_numbers = array("q")  # job in file order, start, end
@@ -108,7 +108,7 @@ class TraceBuilder:
 
     @property
     def rows(self) -> int:
-        """Rows seen so far, whatever became of them."""
+        """Return the number of rows so far, of all kinds."""
         skipped, joined = self._kinds["skipped"], self._kinds["joined"]
         if not skipped and not joined:
             return len(self._ids)
@@ -116,30 +116,30 @@ class TraceBuilder:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many rows were skipped, by reason."""
+        """Return the number of skipped rows, by reason."""
         return {reason: count for reason, (count, _) in self._kinds["skipped"].items()}
 
     @property
     def full(self) -> bool:
-        """Whether `limit` jobs are in: the reader stops here."""
+        """Check that `limit` jobs are present: the reader stops here."""
         return self._limit is not None and len(self._ids) >= self._limit
 
     def named(self, job: str) -> str:
-        """The name of the row at hand: its own, or the place where it stands."""
+        """Return the name of the current row: its own, or its place in the file."""
         if not job and self.place is not None:
             self.change("has no id: named by its place")
             return self.place.where.replace(" ", "-")
         return job
 
     def seconds(self, submit_ms: int) -> int:
-        """A submit time in whole seconds; what is cut off is counted."""
+        """Convert a submit time to integer seconds; count the truncated fractions."""
         if cut := submit_ms % 1000:
             self._cut = max(self._cut, cut)
             self.change("submit cut to a whole second")
         return submit_ms // 1000
 
     def drop(self, reason: str, where: str = "") -> None:
-        """Skip the row at hand (or that at `where`), which is no job with a run time; refuse it where none may be."""
+        """Skip the current row (or the row at `where`), which is not a finished job; reject it in strict mode."""
         if self._strict and self.place is not None:
             at = f"{where} " if where else ""
             self.place.fail(
@@ -173,9 +173,9 @@ class TraceBuilder:
         tasks: Tasks = (),
         **columns: Any,
     ) -> None:
-        """Add a job; `submit` in s from any origin, `gpus_milli` whole GPUs unless given. A zero run is dropped.
+        """Add a job; `submit` in s from any origin, `gpus_milli` complete GPUs unless given. A run of 0 ms is dropped.
 
-        runs: in ms from the origin of the submits. columns: the other columns of `Trace` by name, as far as the log has
+        runs: In ms from the origin of the submits. columns: The other columns of `Trace` by name, as far as the log has
         them (`COLUMNS`); `eligible_ms` in ms from that origin.
         """
         if duration_ms == 0:
@@ -204,7 +204,7 @@ class TraceBuilder:
         self._ids.append(job)
 
     def build(self, source: str) -> Trace:
-        """The trace of the jobs so far."""
+        """Build the trace of the jobs so far."""
         table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, len(NUMBER_COLUMNS)).copy()
         order = np.argsort(table[:, 0], kind="stable")
         table, places = table[order], order.tolist()
@@ -234,7 +234,7 @@ class TraceBuilder:
         )
 
     def _runs(self, order: Column, first: int) -> Runs:
-        """The runs by job, in order of time."""
+        """Build the runs by job, in order of time."""
         job, start, end = np.frombuffer(self._run_numbers, dtype=np.int64).reshape(-1, 3).T
         if not len(job):
             return Runs()
@@ -260,7 +260,7 @@ class TraceBuilder:
         )
 
     def _unique_ids(self) -> list[str]:
-        """The ids in file order, the second use of an id being `id#2`; says in the notes how many it renamed."""
+        """Return the ids in file order, the second use of an id as `id#2`; the notes count the renamed ids."""
         taken = set(self._ids)
         if len(taken) == len(self._ids):
             return self._ids

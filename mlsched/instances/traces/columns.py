@@ -1,11 +1,11 @@
-"""Which column of anyone's log, or list of machines, is what: by `read`, and by the common names of columns.
+"""Meaning of the columns of any log or machine list: by `read`, and by the common names of columns.
 
-`read` maps what is to be known to the file's own columns: {"submit": "submit_time", "duration": "run_min:min", "gpus":
-"num_gpus"}. A unit may stand behind a colon, or at the end of the column's name (`run_min`); without one, times are
-seconds and GPUs and CPUs whole. `#3` is the third column. A value instead of a column holds for every row ("gpus":
-"1", "duration": "3600", "partition": "'batch'"), nothing ("cpus": "") leaves a column unread. Two settings say how a
-text is laid out: "separator" ("tab", "semicolon", ...) and "header" ("no": its first line is a row, columns go by their
-numbers). What is not mapped is looked for by its common names.
+`read` maps fields to the file's own columns: {"submit": "submit_time", "duration": "run_min:min", "gpus": "num_gpus"}.
+A unit may follow a colon, or end the column's name (`run_min`); without one, times are seconds and GPUs and CPUs are
+units. `#3` is the third column. A value instead of a column applies to every row ("gpus": "1", "duration": "3600",
+"partition": "'batch'"), and an empty value ("cpus": "") leaves a column unread. Two settings describe the layout of a
+text: "separator" ("tab", "semicolon", ...) and "header" ("no": its first line is a row, columns are addressed by their
+numbers). Unmapped fields are found by their common names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlsched.instances.traces.pods import LABELS
 from mlsched.instances.traces.source import SEPARATORS, shown
 from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, Times, is_missing
 
-#: What a log may say -> common names of its column, in small letters with "_" between words and without a unit.
+#: Field of a log -> common names of its column, in lower case with "_" between words and without a unit.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "submit": (
         *("submit", "submit_time", "submitted", "submitted_at", "submitted_time", "submission_time"),
@@ -60,9 +60,9 @@ POINTS = ("submit", "start", "end", "eligible")
 SPANS = ("duration", "time_limit", "pause_cost")
 COUNTED = ("gpus", "cpus", "memory")
 NUMBERED = ("workers", "nodes", "count", "priority")
-#: Settings of a text that stand beside the fields.
+#: Settings of a text's layout, besides the fields.
 SETTINGS = ("separator", "header")
-#: Parts of names by which columns are recognised that may be meant.
+#: Parts of names that identify likely columns for messages.
 _NEAR = {
     "submit": ("submi", "arriv", "creat", "queued"),
     "duration": ("durat", "run", "elapsed", "service", "length"),
@@ -84,7 +84,7 @@ USAGE = "read submit=COLUMN,duration=COLUMN,gpus=COLUMN"
 
 @dataclass(frozen=True)
 class Column:
-    """Where a field comes from: a column and its unit, or a value that holds for every row."""
+    """The source of a field: a column and its unit, or a constant for every row."""
 
     field: str
     name: str
@@ -99,7 +99,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Given:
-    """What `read` says: field -> column, and how the text is laid out."""
+    """The parsed `read` argument: field -> column, and the layout of the text."""
 
     fields: Mapping[str, str]
     separator: str | None = None
@@ -107,7 +107,7 @@ class Given:
 
 
 def parse(text: str | Mapping[str, str], known: Mapping[str, tuple[str, ...]] = NAMES) -> Given:
-    """`"submit=a,gpus=b"` (or a mapping), or InvalidInput. known: the fields that there are."""
+    """Parse `"submit=a,gpus=b"` (or a mapping), or raise InvalidInput. known: The existing fields."""
     if isinstance(text, str):
         given: dict[str, str] = {}
         for item in filter(None, text.split(",")):
@@ -134,7 +134,7 @@ def parse(text: str | Mapping[str, str], known: Mapping[str, tuple[str, ...]] = 
 def columns_of(
     place: Place, header: Sequence[str], read: Mapping[str, str], known: Mapping[str, tuple[str, ...]] = NAMES
 ) -> dict[str, Column]:
-    """Field -> where it comes from; by `read`, and by common names for what that does not name."""
+    """Return the column of each field: by `read`, and by common names for the remaining fields."""
     columns = {field: given(place, header, field, spec) for field, spec in read.items() if spec}
     plain = plain_names(header)
     for field, names in known.items():
@@ -144,7 +144,7 @@ def columns_of(
 
 
 def check_log(place: Place, header: Sequence[str], columns: dict[str, Column], read: Mapping[str, str]) -> None:
-    """Refuse a log of which too little is known, or in which a column can be read in two ways."""
+    """Reject a log with too few recognised columns, or with an ambiguous column."""
     there = f"; the columns are {_listed(header)}"
     if "submit" not in columns:
         place.fail(
@@ -169,7 +169,7 @@ def check_log(place: Place, header: Sequence[str], columns: dict[str, Column], r
 
 
 def complete(header: Sequence[str]) -> bool:
-    """Whether the common names say when each job came, how long it ran and what it asked for."""
+    """Check that common names identify each job's submit time, run time and demand."""
     plain = {name for _, name in plain_names(header)}
     fields = {field for field, names in NAMES.items() if not plain.isdisjoint(names)}
     return (
@@ -178,7 +178,7 @@ def complete(header: Sequence[str]) -> bool:
 
 
 def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
-    """The column that a text names, with its unit, or the value that it is."""
+    """Return the column that a text names, with its unit, or the constant that it contains."""
     name, _, unit = spec.rpartition(":")
     if spec in header or not name:
         name, unit = spec, ""
@@ -202,7 +202,7 @@ def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
 
 
 def _constant(field: str, text: str) -> str | None:
-    """The value of every row that a text is: a number, a length of time or a date, or a text in quotes."""
+    """Return a text's constant for all rows (number, length of time, date, or quoted text), else None."""
     if match := re.fullmatch(r"'(.*)'|\"(.*)\"", text):
         return match[1] or match[2] or ""
     if field in COUNTED or field in NUMBERED:
@@ -213,12 +213,12 @@ def _constant(field: str, text: str) -> str | None:
 
 
 def plain_names(header: Sequence[str]) -> list[tuple[str, str]]:
-    """(column, its name in small letters with "_" between words and without a unit), as common names are compared."""
+    """Return (column, normalised name) pairs: lower case with "_" between words and without a unit."""
     return [(column, _plain(column)[0]) for column in header]
 
 
 def guessed(place: Place, columns: Sequence[tuple[str, str]], field: str, names: Sequence[str]) -> Column | None:
-    """The one column (of `plain_names`) that has one of a field's common names; InvalidInput where several have."""
+    """Return the only column (of `plain_names`) with a common name of the field; InvalidInput if there are several."""
     those = [column for column, name in columns if name in names]
     if len(those) > 1:
         both = " and ".join(map(shown, those[:2]))
@@ -230,7 +230,7 @@ def guessed(place: Place, columns: Sequence[tuple[str, str]], field: str, names:
 
 
 def near(header: Sequence[str], field: str, columns: Mapping[str, Column]) -> str:
-    """ " (there is 'gpu_capacity_num')": unread columns that may be meant by a field that was not recognised."""
+    """Return " (there is 'gpu_capacity_num')": unread columns that may contain an unrecognised field."""
     read = {column.name for column in columns.values()}
     parts = _NEAR.get(field, ())
     those = [column for column, name in plain_names(header) if column not in read and any(p in name for p in parts)]
@@ -238,7 +238,7 @@ def near(header: Sequence[str], field: str, columns: Mapping[str, Column]) -> st
 
 
 def _plain(name: str) -> tuple[str, str]:
-    """A column's name in small letters with "_" between its words, without its unit; and the unit."""
+    """Return a column's name in lower case with "_" between its words, without its unit; and the unit."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name))
     plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     stem, _, end = plain.rpartition("_")
@@ -267,14 +267,14 @@ def _listed(header: Sequence[str]) -> str:
 
 
 def described(columns: Mapping[str, Column]) -> str:
-    """What was read, in words: for the source of a trace."""
+    """Describe the columns read, for the source of a trace."""
     named = ", ".join(str(column) for column in columns.values() if not column.guessed)
     guesses = ", ".join(str(column) for column in columns.values() if column.guessed)
     return "; ".join(part for part in (named, f"by their names: {guesses}" if guesses else "") if part)
 
 
 def times_of(columns: Mapping[str, Column]) -> dict[str, Times]:
-    """A reader for every column of times."""
+    """Return a reader for every column of times."""
     return {
         field: Times(column.name or field, TIMES[column.unit], span=field in SPANS)
         for field, column in columns.items()
@@ -283,12 +283,12 @@ def times_of(columns: Mapping[str, Column]) -> dict[str, Times]:
 
 
 def value_of(column: Column, row: Sequence[object], index: Mapping[str, int]) -> object:
-    """What a row says of a field."""
+    """Return a row's value of a field."""
     return row[index[column.field]] if column.constant is None else column.constant
 
 
 def text_of(place: Place, column: Column | None, row: Sequence[object], index: Mapping[str, int]) -> str:
-    """A printable text without blanks around it; '' where the row, or the file, says nothing."""
+    """Return a printable text without surrounding blanks; '' if the row or the file lacks it."""
     if column is None or is_missing(value := value_of(column, row, index)):
         return ""
     text = str(value).strip()

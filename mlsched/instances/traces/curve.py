@@ -1,4 +1,4 @@
-"""Learning curves as public logs record them, and what their readers share: archives, folders' worth of CSV members."""
+"""Learning curves of public logs, and the common parts of their readers: archives and folders of CSV members."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Curve:
     """One training run's loss over time; n >= 1 observations.
 
     Attributes:
-        name: which run: unique within what one file holds.
-        workload: which model and data set was trained.
-        steps: (n,) iterations done when the loss was measured, strictly increasing.
-        losses: (n,) the loss, or an error that takes its place (the reader says which); smaller is better.
-        seconds: (n,) seconds of training up to then, non-decreasing; None where the log has no times.
+        name: Name of the run, unique within one file.
+        workload: Model and data set of the training.
+        steps: Iterations done at each measurement, strictly increasing, shape (n,).
+        losses: Loss, or an error in its place (see the reader), shape (n,); smaller is better.
+        seconds: Seconds of training so far, non-decreasing, shape (n,); None if the log has no times.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Curve:
     seconds: FloatArray | None = None
 
     def __len__(self) -> int:
-        """n, the number of observations."""
+        """Return n, the number of observations."""
         return len(self.steps)
 
 
@@ -63,12 +63,12 @@ class Member(Text):
 
 
 def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[tuple[str, Text]]:
-    """(path inside, text) of what `path` holds: itself if it is a CSV, its matching members if it is a tar archive.
+    """Yield (inner path, text) of `path`: itself if it is a CSV, its matching members if it is a tar archive.
 
-    Archives may be compressed. One member is in memory at a time, and none is written to disk.
+    Archives may be compressed. One member is in memory at a time, and the disk is not used.
 
     Raises:
-        InvalidFile: the file is missing or cannot be read, or no member matches.
+        InvalidFile: The file is missing or cannot be read, or all members fail to match.
     """
     if not _is_tar(path):
         yield str(path), Text(path)
@@ -101,24 +101,24 @@ def _is_tar(path: str | os.PathLike[str]) -> bool:
         with open_tar(path):
             return True
     except (OSError, EOFError, zlib.error, tarfile.TarError):
-        return False  # a broken gzip: `Text` says what is wrong with it
+        return False  # a broken gzip: `Text` raises the precise error
 
 
 class Points:
-    """Collects the observations of one curve and refuses what no curve can hold, at the text's current line."""
+    """Collects the observations of one curve and rejects impossible values, at the text's current line."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
         self._rows: list[tuple[float, ...]] = []
 
     def number(self, column: str, value: str) -> float:
-        """A finite decimal number below 1e300 in magnitude."""
+        """Parse a finite decimal number below 1e300 in magnitude."""
         if not _NUMBER.fullmatch(value) or not abs(number := float(value)) < 1e300:
             self._text.bad(column, value, "expected a finite number; cut a diverged run before this row")
         return number
 
     def add(self, *row: tuple[str, str]) -> None:
-        """One row: (column, text) of steps, losses and, where there are any, seconds."""
+        """Add one row: (column, text) of steps, losses and, if present, seconds."""
         values = tuple(self.number(*item) for item in row)
         if self._rows:
             (step, text), before = row[0], self._rows[-1]
@@ -131,7 +131,7 @@ class Points:
         self._rows.append(values)
 
     def build(self, name: str, workload: str) -> Curve:
-        """The curve; a file without rows is refused."""
+        """Build the curve; a file without rows is rejected."""
         if not self._rows:
             self._text.fail("the file holds no observations", "give a file with rows")
         columns = np.array(self._rows, dtype=np.float64).T
@@ -140,10 +140,10 @@ class Points:
 
 
 def parts(path: str) -> tuple[str, ...]:
-    """The folders and the file name of a path, last first."""
+    """Return the folders and the file name of a path, last first."""
     return tuple(reversed(PurePosixPath(path).parts))
 
 
 def unknown_columns(text: Text, header: tuple[str, ...], wanted: str) -> InvalidFile:
-    """What to raise about a header that has none of the columns a format needs."""
+    """Return the error for a header without the columns of a format."""
     return InvalidFile(f"{text.name}, line 1: the header {shown(','.join(header))} has no column {wanted}; give one")

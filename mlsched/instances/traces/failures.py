@@ -17,7 +17,7 @@ NAMES = {
     "from": ("from", "start", "start_time", "begin", "down", "failed", "failed_at"),
     "to": ("to", "end", "end_time", "until", "up", "repaired", "repaired_at"),
 }
-#: What the clock of a log counts, in words.
+#: Names of the kinds of clocks, for messages.
 CLOCKS = {0: "numbers", NUMBERS: "numbers", DATES: "dates without a zone", ZONED: "dates with a zone"}
 
 
@@ -32,7 +32,7 @@ class Failure:
 
 
 def read_failures(path: str | os.PathLike[str], clock: int) -> list[Failure]:
-    """The rows of a file, in its order. clock: what the log's times are (`builder`); the file's must be alike."""
+    """Read the rows of a file, in its order. clock: Kind of the log's times (`builder`), which the file must share."""
     with Text(path) as text:
         separator = separator_of(text)
         header = csv_header(text, separator)

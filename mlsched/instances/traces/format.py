@@ -1,4 +1,4 @@
-"""What the package knows of one trace format: its name, its columns and its reader."""
+"""A trace format: its name, its columns and its reader."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class TraceFormat:
     """A trace format.
 
     Attributes:
-        name: what `read_trace(format=...)` takes.
-        columns: the CSV columns it must have, by which a file is recognised; () for a JSON list.
-        read: adds the jobs of a file to a builder, until the builder is full.
-        notes: sentences on what every file of the format lacks or distorts.
-        optional: further columns that are read where they are there.
-        lacks: for a column, what it means that a file does not have it.
+        name: Value of `read_trace(format=...)`.
+        columns: CSV columns that a file must have, used for detection; () for a JSON list.
+        read: Adds the jobs of a file to a builder, until the builder is full.
+        notes: Sentences on missing or distorted information in every file of the format.
+        optional: Further columns that are read if present.
+        lacks: Consequence of a missing column, by column.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """DataFrames and Parquet files as rows of a log: pandas, polars, pyarrow tables and mappings of lists.
 
-None of these packages is imported here but pyarrow, for a Parquet file: what a frame can do is asked of it.
+Only pyarrow is imported here, for a Parquet file; other frames are recognised by their methods.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Frame:
 
     @property
     def where(self) -> str:
-        """The row at hand, in words."""
+        """Describe the current row, for messages."""
         return f"row {self.row}"
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
@@ -48,7 +48,7 @@ class Frame:
         self.fail(f"{column}: {shown(value)}, {rule}", remedy)
 
     def rows(self, columns: Sequence[str]) -> Iterator[Sequence[object]]:
-        """The values of these columns, row by row."""
+        """Yield the values of these columns, row by row."""
         values = [self._column(name) for name in columns]
         if len({len(column) for column in values}) > 1:
             self.fail("has columns of different lengths", "give columns of equal length")
@@ -64,12 +64,12 @@ class Frame:
 
 
 def is_frame(source: object) -> bool:
-    """Whether something is a table of columns."""
+    """Check that a source is a table of columns."""
     return isinstance(source, Mapping) or (hasattr(source, "__getitem__") and hasattr(source, "columns"))
 
 
 def parquet(path: str | os.PathLike[str]) -> Frame | None:
-    """The table of a Parquet file; None where the file is none."""
+    """Return the table of a Parquet file; None for other files."""
     with open_file(path) as stream:
         if stream.read(4) != PARQUET:
             return None

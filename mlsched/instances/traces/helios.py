@@ -23,7 +23,7 @@ _UNFINISHED = ("RUNNING", "SUSPENDED", "PENDING")
 
 
 def read_reduced(text: Text, jobs: TraceBuilder) -> None:
-    """Add the jobs of the reduced log: arrival and run time in s, whole GPUs."""
+    """Add the jobs of the reduced log: arrival and run time in s, complete GPUs."""
     clamped = 0
     for job, arrival, service, gpus in csv_rows(text, REDUCED_COLUMNS, {}):
         if reason := lacking(submit_time=arrival, run_time=service, number_of_gpus=gpus):

@@ -11,7 +11,7 @@ MOST = 10**5
 
 
 def nodes_of(text: str) -> tuple[str, ...] | None:
-    """The names in a list, separated by ",", ";" or "|" outside brackets; None where it is no such list."""
+    """Return the names in a list, separated by ",", ";" or "|" outside brackets; None if it is malformed."""
     names: list[str] = []
     for item in re.split(r"[,;|]+(?![^\[]*\])", text.strip().strip(",;|")):
         match = _PART.fullmatch(item.strip())

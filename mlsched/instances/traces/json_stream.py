@@ -18,7 +18,7 @@ _DECODER = json.JSONDecoder()
 
 
 def json_entries(text: Text) -> Iterator[dict[str, object]]:
-    """The objects of the JSON list that `text` is; `text.line` is the line in which the one at hand begins."""
+    """Yield the objects of the JSON list in `text`; `text.line` is the first line of the current one."""
     cursor = _Cursor(text)
     cursor.expect("[")
     if cursor.peek() == "]":
@@ -71,7 +71,7 @@ class _Cursor:
         self._at += 1
 
     def entry(self) -> dict[str, object]:
-        """The object that begins here."""
+        """Parse the object that begins here."""
         self._text.line = self._line
         while True:
             try:

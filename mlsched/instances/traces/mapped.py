@@ -1,4 +1,4 @@
-"""Public logs in columns of their own, as data: which column is which field (`columns`), and what is to be known.
+"""Public logs with their own columns, as data: the field of each column (`columns`), and notes.
 
 Acme: github.com/InternLM/AcmeTrace (Kalos and Seren), Hu et al., "Characterization of Large Language Model Development
 in the Datacenter", NSDI 2024. Alibaba: github.com/alibaba/clusterdata, cluster-trace-gpu-v2025 (Yang et al., NSDI 2025)

@@ -1,7 +1,7 @@
-"""Anyone's list of machines: a text with a row a node, or a row for `count` equal ones.
+"""Reader of any list of machines: a text with one row per node, or per `count` equal nodes.
 
 Columns by `read`, or by their common names: `gpus`, `cpus`, `memory_gib` (any unit of memory, at the end of its name),
-`name`, `model`, `partition`, `count`. What no column says, the machines do not have.
+`name`, `model`, `partition`, `count`. Machines lack the resources without a column.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_NODES = 10**5
 
 
 def read(text: Text, given: Given) -> Nodes:
-    """The nodes of a list; InvalidFile says what is wrong in which line."""
+    """Read the nodes of a list; InvalidFile names the line and its fault."""
     separator = SEPARATORS[given.separator] if given.separator else separator_of(text)
     header = csv_header(text, separator, header=given.header)
     text.line += 1
@@ -87,7 +87,7 @@ def read(text: Text, given: Given) -> Nodes:
 
 
 def _amount(text: Text, fields: Mapping[str, Column], row: Mapping[str, str], field: str) -> int:
-    """Thousandths, or MiB of memory; 0 where no column says."""
+    """Return thousandths, or MiB of memory; 0 without a column."""
     if field not in fields:
         return 0
     column = fields[field]

@@ -15,7 +15,7 @@ from mlsched.instances.traces.trace import ABSENT, UNKNOWN
 from mlsched.instances.traces.trace import Place as Held
 from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, amount, is_missing, number
 
-#: Rows: the values of the columns asked for, with a place that says which row is at hand.
+#: Rows: the values of the requested columns, with a place that names the current row.
 Rows = Callable[[Sequence[str]], Iterator[Sequence[object]]]
 
 #: Statuses of jobs that had not ended when the log was written.
@@ -25,7 +25,7 @@ _LONGEST_MS = 20 * 366 * TIMES["d"]
 #: Nodes, and workers, that a job may have.
 MOST_NODES = 10**5
 _OTHER_DURATION = "duration is not end - start: end - start counts"
-#: Values of a column that are remembered with what they mean.
+#: Cached values of a column with their meaning.
 _REMEMBERED = 10_000
 
 
@@ -36,7 +36,7 @@ def read_rows(place: Place, columns: Mapping[str, Column], rows: Rows, jobs: Tra
     reader = _Reader(place, columns, index)
     for row in rows(names):
         reader.add(row, jobs)
-        if jobs.full and reader.pods is None:  # a job's other pods may stand anywhere
+        if jobs.full and reader.pods is None:  # a job's other pods may be anywhere in the file
             break
     if reader.pods is not None:
         reader.pods.finish(jobs)
@@ -46,9 +46,9 @@ def read_rows(place: Place, columns: Mapping[str, Column], rows: Rows, jobs: Tra
 
 @dataclass(frozen=True)
 class _Times:
-    """Times of a row in ms; None where it does not say. `reason`: why it is no job, "" where it is one.
+    """Times of a row in ms; None if absent. `reason`: why the row is not a job, or "".
 
-    change: what is said of a duration that is not end - start.
+    change: Note on a duration that is not end - start.
     """
 
     submit: int | None
@@ -64,15 +64,15 @@ class _Reader:
     def __init__(self, place: Place, columns: Mapping[str, Column], index: Mapping[str, int]) -> None:
         self.place, self.columns, self.index = place, columns, index
         self.times = times_of(columns)
-        # of each amount, values with what they mean, and whether that is rounded up
+        # for each amount, values with their meaning, and True if rounded up
         self.amounts: dict[str, dict[str, tuple[int | None, bool]]] = {field: {} for field in COUNTED}
         self.hosts: dict[str, tuple[str, ...]] = {}
         self.pods = Pods() if "pod_group" in columns else None
         self.limits = self.users = 0
-        self.low = self.high = (0, "")  # first and last submit, and where
+        self.low = self.high = (0, "")  # first and last submit, and their places
 
     def add(self, row: Sequence[object], jobs: TraceBuilder) -> None:
-        """Add the job of one row, or keep the pod of one, or count why it is none."""
+        """Add the job of one row, or keep its pod, or count the reason for skipping it."""
         changes: list[str] = []
         found = self._job(row, changes)
         if not isinstance(found, str):
@@ -86,9 +86,9 @@ class _Reader:
             jobs.add(**{**found, "submit": jobs.seconds(found["submit"])})
 
     def _job(self, row: Sequence[object], changes: list[str]) -> dict[str, Any] | str:
-        """What the builder is told of the job (or pod) of a row, its submit still in ms; or why the row is none.
+        """Return the builder's arguments for the job (or pod) of a row, or the reason to skip it; submit in ms.
 
-        changes: what of it is not taken as it is written.
+        changes: Collects the changes to its values.
         """
         times, asked = self._times(row), self._asked(row, changes)
         limit, cost = self._time("time_limit", row), self._time("pause_cost", row)
@@ -139,9 +139,9 @@ class _Reader:
         }
 
     def _asked(self, row: Sequence[object], changes: list[str]) -> tuple[int, int, int, int] | str:
-        """GPUs, CPUs (thousandths), memory (MiB) and whole GPUs of the job, or why the row is no job.
+        """Return GPUs, CPUs (thousandths), memory (MiB) and complete GPUs of the job, or the reason to skip the row.
 
-        Where the log has workers, they ask for so much each.
+        If the log has workers, the amounts are per worker.
         """
         gpus, cpus, memory = (self._amount(field, row, changes) for field in COUNTED)
         workers = self._count("workers", row)
@@ -158,7 +158,7 @@ class _Reader:
         return (*times, whole)  # type: ignore[return-value]
 
     def _times(self, row: Sequence[object]) -> _Times:
-        """Submit, run time and start, and why a row without them is no job."""
+        """Return submit, run time and start, and the reason to skip a row without them."""
         submit, start, end = (self._time(field, row) for field in ("submit", "start", "end"))
         if submit is not None and (start is not None or end is not None):
             self._check_clocks("submit", *(field for field in ("start", "end") if field in self.times))
@@ -175,7 +175,7 @@ class _Reader:
         return _Times(submit, given, start, reason)
 
     def _differs(self, submit: int | None, start: int, end: int, given: int | None) -> str:
-        """What is said of a duration that is not end - start, by more than a second."""
+        """Return the note on a duration that differs from end - start by more than one second."""
         if given is None or abs(end - start - given) <= TIMES["s"]:
             return ""
         of_submit = submit is not None and abs(end - submit - given) <= TIMES["s"]
@@ -198,7 +198,7 @@ class _Reader:
         return self.times[field].read(self.place, self._value(field, row)) if field in self.times else None
 
     def _amount(self, field: str, row: Sequence[object], changes: list[str]) -> int | None:
-        """Thousandths (MiB of memory); -1 where the log has no such column, None where the row says nothing."""
+        """Return thousandths (MiB of memory); -1 if the log lacks the column, None if the row lacks the value."""
         column = self.columns.get(field)
         if column is None:
             return UNKNOWN
@@ -219,7 +219,7 @@ class _Reader:
         return found
 
     def _count(self, field: str, row: Sequence[object]) -> int | None:
-        """A whole number of workers or nodes; -1 where the log has no such column, None where the row says nothing."""
+        """Return a number of workers or nodes; -1 if the log lacks the column, None if the row lacks the value."""
         column = self.columns.get(field)
         if column is None:
             return UNKNOWN
@@ -231,7 +231,7 @@ class _Reader:
         return int(count)
 
     def _nodes(self, row: Sequence[object]) -> int:
-        """On how many nodes the job was to run; -1 where the row does not say."""
+        """Return the number of nodes requested by the job; -1 if the row lacks it."""
         return self._count("nodes", row) or UNKNOWN
 
     def _priority(self, row: Sequence[object]) -> int:
@@ -249,7 +249,7 @@ class _Reader:
         return int(found)
 
     def _places(self, row: Sequence[object], gpus: int) -> tuple[Held, ...]:
-        """The nodes that the row names; its GPUs are shared among them evenly, if they can be."""
+        """Return the nodes that the row names, with its GPUs divided evenly among them, if possible."""
         text = self._text("node_names", row)
         if not text:
             return ()
@@ -287,7 +287,7 @@ class _Reader:
             )
 
     def notes(self, jobs: TraceBuilder) -> list[str]:
-        """What the log lacks."""
+        """Return sentences on the missing information of the log."""
         notes = []
         if "time_limit" not in self.columns:
             notes.append("The log has no time limits of its users: backfilling goes by estimated running times.")

@@ -20,7 +20,7 @@ CLOCK_CHANGE = 3600
 
 
 def read_csv(text: Text, jobs: TraceBuilder) -> None:
-    """Add the jobs of the CSV; they have no id, so each is named by its row."""
+    """Add the jobs of the CSV; they lack ids, so each is named by its row."""
     jobs.clock = DATES
     groups, amounts = dict[str, str](), dict[str, int]()  # texts that have been read before: they repeat
     for submitted, duration, gpus, cluster in csv_rows(text, CSV_COLUMNS, {}):
@@ -86,14 +86,14 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
 
 
 def _objects(text: Text, column: str, value: object) -> list[dict[str, object]]:
-    """A list of objects."""
+    """Parse a list of objects."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         text.bad(column, value, "expected a list of objects")
     return value
 
 
 def _time(text: Text, column: str, value: object) -> int | None:
-    """Seconds, or None of a time that was not recorded (the log writes 'None' or null)."""
+    """Parse seconds; None for a time that was not recorded (the log writes 'None' or null)."""
     return None if value is None or value == "None" else text.timestamp(column, value)
 
 
@@ -109,7 +109,7 @@ def _run(text: Text, place: str, attempt: dict[str, object]) -> int | None:
 
 
 def _places(text: Text, column: str, attempt: dict[str, object]) -> tuple[tuple[str, int], ...]:
-    """The servers of an attempt, and how much it has of the GPUs of each, in 1/1000."""
+    """Return the servers of an attempt, and its GPUs on each, in 1/1000."""
     found = []
     for i, server in enumerate(_objects(text, column, attempt.get("detail"))):
         gpus = server.get("gpus")

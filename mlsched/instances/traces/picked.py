@@ -10,18 +10,24 @@ import numpy as np
 
 from mlsched.instances.traces.trace import ABSENT, NUMBER_COLUMNS, TEXT_COLUMNS, UNKNOWN, Column, Runs, Trace
 
-#: Columns that stay as they are; times of the log's clock are counted anew.
+#: Columns that are copied unchanged; times on the log's clock are recomputed.
 _NUMBERS = tuple(name for name in NUMBER_COLUMNS if name not in ("submit", "eligible_ms"))
 
 
 def picked(
     trace: Trace, rows: Column, submit: Column, *, ids: Sequence[str] | None = None, runs: Runs | None = None
 ) -> Trace:
-    """The jobs `rows` of a trace, submitted at `submit` (seconds after the trace's first submit).
+    """Select the jobs `rows` of a trace, submitted at `submit` (seconds after the trace's first submit).
 
-    A job keeps the distances of its logged runs and eligible time from its submit. The new trace begins with its first
-    submit, and so does its clock. ids: names of the jobs, by default their own. runs: instead of the jobs' own, their
-    times after the trace's first submit.
+    A job keeps the distances of its logged runs and eligible time from its submit. The new trace and its clock begin
+    with its first submit.
+
+    Args:
+        trace: The original trace.
+        rows: Jobs to select.
+        submit: New submit times, in seconds after the trace's first submit.
+        ids: Names of the jobs, by default their own.
+        runs: Replacement of the jobs' own runs, with times after the trace's first submit.
     """
     order = np.argsort(submit, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
@@ -52,7 +58,7 @@ def picked(
 
 
 def _runs_of(trace: Trace, rows: Column, shift: Column) -> Runs:
-    """The logged runs of jobs, which may come several times, each shifted by so many ms."""
+    """Return the logged runs of jobs (which may repeat), each shifted by a number of ms."""
     bounds = np.searchsorted(trace.runs.job, np.stack([rows, rows + 1]))
     counts = bounds[1] - bounds[0]
     total = int(counts.sum())
@@ -65,7 +71,7 @@ def _runs_of(trace: Trace, rows: Column, shift: Column) -> Runs:
 
 
 def from_eligible(trace: Trace) -> tuple[Trace, int]:
-    """The trace with jobs submitted when they might have started first, and how many that changes."""
+    """Return the trace with jobs submitted at their eligible times, and the number of changed jobs."""
     known = trace.eligible_ms != ABSENT
     submit = np.where(known, np.maximum(trace.submit, trace.eligible_ms // 1000), trace.submit)
     changed = int((submit != trace.submit).sum())
@@ -75,16 +81,16 @@ def from_eligible(trace: Trace) -> tuple[Trace, int]:
 
 
 def separated(trace: Trace) -> tuple[Trace, int]:
-    """The trace with a job for every run of one that was interrupted, and how many jobs that adds.
+    """Return the trace with one job per run of an interrupted job, and the number of added jobs.
 
-    The first run has the job's id and submit; further ones are `id#run2`, ..., submitted when the run before ended, in
-    whole seconds. A run asks for the GPUs that it had, where the log says how many. Runs at the same time (pods of one
-    job) stay one job.
+    The first run has the job's id and submit; further runs are `id#run2`, ..., submitted when the previous run ended,
+    in integer seconds. A run needs the GPUs that it had, if the log states them. Simultaneous runs (pods of one job)
+    stay one job.
     """
     runs, count = trace.runs, len(trace)
     first = np.searchsorted(runs.job, np.arange(count + 1))
     rows, submit, ids, owner = list[int](), list[int](), list[str](), np.zeros(len(runs), dtype=np.int64)
-    alone: dict[int, int] = {}  # row of the new trace -> the one run that it is
+    alone: dict[int, int] = {}  # row of the new trace -> its single run
     for job in range(count):
         own = range(int(first[job]), int(first[job + 1]))
         apart = len(own) > 1 and all(runs.start_ms[k + 1] >= runs.end_ms[k] for k in own[:-1])

@@ -1,7 +1,7 @@
-"""Pods of one job, a row each, as one job: what each pod held on its node is a task.
+"""Pods of one job, one row per pod, as one job: each pod's resources on its node are a task.
 
-Kubernetes knows pods; what starts together is their job (a `Job`, a PyTorchJob, a Volcano pod group), whose name stands
-in a label of each pod. A row without such a name is a job of its own.
+Kubernetes has pods. Pods that start together are one job (a `Job`, a PyTorchJob, a Volcano pod group), and a label of
+each pod has its name. A row without such a name is a job by itself.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ from typing import Any
 from mlsched.instances.traces.builder import Run, TraceBuilder
 from mlsched.instances.traces.trace import UNKNOWN, Place
 
-#: Common names of the column, which are those of the labels that Kubernetes and its schedulers give to pods.
+#: Common names of the column: labels that Kubernetes and its schedulers give to pods.
 LABELS = (
     *("pod_group", "podgroup", "scheduling_x_k8s_io_pod_group", "scheduling_k8s_io_group_name"),
     *("batch_kubernetes_io_job_name", "training_kubeflow_org_job_name", "volcano_sh_job_name"),
 )
-#: What adds up over the pods of a job.
+#: Fields that are summed over the pods of a job.
 _SUMMED = ("gpu_count", "gpus_milli", "cpu_milli", "memory_mib")
 
 
-#: Why a row that asks for nothing is no job; a pod that does (a launcher) is no task of its job.
+#: Why a row without demand is not a job; a pod without demand (a launcher) is not a task of its job.
 NOTHING = "asks for no GPU"
 
 
 class Pods:
     """Collects the pods of each job until the log ends.
 
-    A job is there from its first pod's submit on, and runs as long as the pod that runs longest: until then it holds
-    what all of them hold. A job of which a pod never ran, or has not ended, is dropped: the rest of it is another job.
+    A job exists from its first pod's submit, and runs as long as its longest pod: until then it uses the resources of
+    all of them. A job with a pod that never ran, or has not ended, is dropped: the rest would be another job.
     """
 
     def __init__(self) -> None:
         self._jobs: dict[str, list[dict[str, Any]]] = {}
-        self._places: dict[str, list[str]] = {}  # where the rows of a job stand
-        self._idle: dict[str, list[str]] = {}  # and those of its pods that ask for nothing
+        self._places: dict[str, list[str]] = {}  # places of the rows of a job
+        self._idle: dict[str, list[str]] = {}  # and of its pods without demand
         self._lacking: dict[str, str] = {}
 
     def add(self, job: str, pod: dict[str, Any] | str, where: str) -> None:
-        """Add a pod: what `TraceBuilder.add` would take of it, its submit in ms; or why its row is none."""
+        """Add a pod: the arguments of `TraceBuilder.add`, its submit in ms; or the reason to skip its row."""
         pods = self._jobs.setdefault(job, [])
         if pod == NOTHING:
             self._idle.setdefault(job, []).append(where)
@@ -50,7 +50,7 @@ class Pods:
             pods.append(pod)
 
     def finish(self, jobs: TraceBuilder) -> None:
-        """Add the jobs in the order in which their first pods stand in the log."""
+        """Add the jobs in the order of their first pods in the log."""
         rows = 0
         for name, pods in self._jobs.items():
             if jobs.full:
@@ -71,7 +71,7 @@ class Pods:
 
 
 def joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the job of its pods; what describes a job as a whole is that of its first pod."""
+    """Return the job of its pods; descriptions of the job are copied from its first pod."""
     asked = [task for pod in pods for task in pod.get("tasks") or (_task(pod),)]
     sums = {key: _sum([pod[key] for pod in pods]) for key in _SUMMED}
     submit, run = min(pod["submit"] for pod in pods), max(pod["duration_ms"] for pod in pods)
@@ -81,12 +81,12 @@ def joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _task(pod: dict[str, Any]) -> tuple[int, ...]:
-    """What a pod holds on its node."""
+    """Return a pod's resources on its node."""
     return tuple(max(pod[key], 0) for key in ("cpu_milli", "memory_mib", "gpus_milli"))
 
 
 def _runs(pod: dict[str, Any]) -> list[Run]:
-    """When and where a pod ran, with the GPUs that are its own."""
+    """Return the time and node of a pod's run, with its own GPUs."""
     own: tuple[Place, ...] = (("", pod["gpus_milli"]),)
     return [(start, end, places or own) for start, end, places in pod["runs"]]
 

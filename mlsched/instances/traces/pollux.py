@@ -1,9 +1,9 @@
 """Pollux: validation curves of six applications at several batch sizes.
 
 Source: github.com/petuum/adaptdl, branch osdi21-artifact, simulator/traces (Apache-2.0); Qiao et al., "Pollux:
-Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning", OSDI 2021. `<app>/validation-<batch>.csv` has a row
-an epoch: `progress` (steps worth of the smallest batch), `iteration` (steps done) and `metric`, which is a score or an
-error as the application has it. A score becomes an error here, because a loss has to fall.
+Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning", OSDI 2021. `<app>/validation-<batch>.csv` has one
+row per epoch: `progress` (in steps of the smallest batch), `iteration` (steps done) and `metric`, a score or an error
+by application. A score becomes an error here, because a loss has to fall.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _MEMBER = re.compile(r"(.*/)?validation-[0-9]+\.csv")
 
 
 def read_curves(path: str | os.PathLike[str], *, application: str | None = None) -> Iterator[Curve]:
-    """The curves in an archive (.tar, .tar.gz) of traces, or the one in a `validation-<batch>.csv`, in file order.
+    """Read the curves in an archive (.tar, .tar.gz) of traces, or in one `validation-<batch>.csv`, in file order.
 
     Args:
-        path: the archive, or one CSV file, plain or gzip.
-        application: which of `BEST_SCORE` the metric is of; None takes the name of the folder that the file is in.
+        path: The archive, or one CSV file, plain or gzip.
+        application: Application of `BEST_SCORE` that the metric belongs to; None takes the name of the file's folder.
 
     Yields:
-        Curves named "<application>/validation-<batch>", without times: a row does not say how it was placed.
+        Curves named "<application>/validation-<batch>", without times: rows do not record the placement.
 
     Raises:
-        InvalidFile: the file is missing, unreadable, holds no curve, is of an unknown application, or has a bad row.
+        InvalidFile: The file is missing, unreadable, without a curve, of an unknown application, or has a bad row.
     """
     for inside, text in members(path, _MEMBER):
         folders = parts(inside)

@@ -1,8 +1,8 @@
-"""Public traces by name: where they come from and under which licence, how to fetch them, and their sample traces.
+"""Public traces by name: their origin and licence, how to fetch them, and their sample traces.
 
-Nothing here is fetched unless `fetch` is called. A sample trace ships with the package: a few hundred drawn jobs in the
-format of its trace (`measurements/make_samples.py`), for trying things out and for tests; it says nothing about the
-trace."""
+Only `fetch` uses the network. A sample trace ships with the package: a few hundred drawn jobs in the format of its
+trace (`measurements/make_samples.py`), for experiments and tests. It does not represent the trace.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAMPLES = Path(__file__).parent / "samples"
 
 @dataclass(frozen=True)
 class File:
-    """A file on the network: its address at a fixed commit, its size in bytes, and the SHA-256 of what must come."""
+    """A file on the network: its address at a fixed commit, its size in bytes, and its expected SHA-256."""
 
     address: str
     bytes: int
@@ -29,13 +29,13 @@ class File:
 
     @property
     def name(self) -> str:
-        """The last part of the address."""
+        """Return the last part of the address."""
         return self.address.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class Public:
-    """A public trace: the file of its jobs, the node list where it has one, and what to know of it."""
+    """A public trace: the file of its jobs, the node list if it has one, and notes."""
 
     name: str
     jobs: File
@@ -46,7 +46,7 @@ class Public:
 
     @property
     def files(self) -> tuple[File, ...]:
-        """What there is to fetch."""
+        """Return the files to fetch."""
         return (self.jobs,) if self.nodes is None else (self.jobs, self.nodes)
 
 
@@ -98,7 +98,7 @@ CATALOGUE: Mapping[str, Public] = {
 
 
 def public(name: str) -> Public:
-    """The public trace of that name, or UnknownName."""
+    """Return the public trace of that name, or raise UnknownName."""
     if name not in CATALOGUE:
         known = ", ".join(CATALOGUE)
         raise UnknownName(f"unknown public trace {shown(name)}{did_you_mean(name, CATALOGUE)}; there are {known}")
@@ -106,20 +106,22 @@ def public(name: str) -> Public:
 
 
 def folder() -> Path:
-    """Where fetched traces lie: MLSCHED_CACHE, or mlsched/ in the user's folder of caches."""
+    """Return the folder of fetched traces: MLSCHED_CACHE, or mlsched/ in the user's folder of caches."""
     own = os.environ.get("MLSCHED_CACHE")
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mlsched"
 
 
 def sample(name: str) -> Path:
-    """The file of a trace's sample trace."""
+    """Return the file of a trace's sample trace."""
     return _SAMPLES / f"{public(name).name}.csv.gz"
 
 
 def located(source: str | os.PathLike[str]) -> Path | None:
-    """The file that a source names: a path, "sample:NAME" or "data:NAME"; None of a synthetic workload.
+    """Return the file that a source names: a path, "sample:NAME" or "data:NAME"; None for a synthetic workload.
 
-    Raises UnknownName for a trace that there is none of, InvalidFile for one that has not been fetched.
+    Raises:
+        UnknownName: The trace is unknown.
+        InvalidFile: The trace has not been fetched.
     """
     text = str(source)
     if text.startswith("synthetic:"):
@@ -136,9 +138,9 @@ def located(source: str | os.PathLike[str]) -> Path | None:
 
 
 def fetch(name: str, *, mirror: str | None = None) -> list[Path]:
-    """Fetch a public trace into `folder()`, unless it is there, and check its SHA-256; returns its files.
+    """Fetch a public trace into `folder()`, unless it is there, check its SHA-256, and return its files.
 
-    mirror: take the files, by their names, from this address instead of the one in the catalogue.
+    mirror: Take the files, by their names, from this address instead of the catalogue's.
     """
     source = public(name)
     try:
@@ -146,7 +148,7 @@ def fetch(name: str, *, mirror: str | None = None) -> list[Path]:
         import requests
     except ImportError:
         raise InvalidInput("fetching traces needs pooch; pip install 'mlsched[data]'") from None
-    pooch.get_logger().setLevel("WARNING")  # what is done is for the caller to say
+    pooch.get_logger().setLevel("WARNING")  # the caller reports progress
     paths = []
     for file in source.files:
         address = file.address if mirror is None else f"{mirror.rstrip('/')}/{file.name}"

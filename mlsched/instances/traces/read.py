@@ -1,7 +1,7 @@
-"""Reading a log of jobs or a list of nodes, whatever its format: `read_trace` and `read_nodes`.
+"""Reading a log of jobs or a list of nodes of any format: `read_trace` and `read_nodes`.
 
-A new format is a module beside this one and one entry in `_FORMATS`. Logs of no known format (CSV, Parquet, DataFrames)
-are read by the columns that `read` names (`own`).
+A new format is a new module in this package and one entry in `_FORMATS`. Logs of unknown formats (CSV, Parquet,
+DataFrames) are read by the columns that `read` names (`own`).
 """
 
 from __future__ import annotations
@@ -54,26 +54,26 @@ def read_trace(
     log_cluster: str = "",
     log_shards: CountOrNone = 0,
 ) -> Trace:
-    """The jobs of the log `source`.
+    """Read the jobs of the log `source`.
 
-    A row that is no job that ran (it waits or runs still, or a value that is needed is missing) is skipped and counted:
-    `Trace.account` says what became of every row.
+    A row that is not a finished job (it still waits or runs, or a required value is missing) is skipped and counted:
+    `Trace.account` explains every row.
 
     Args:
-        source: a CSV, JSON or text file, plain or gzip, or a Parquet file; or a DataFrame (pandas, polars, pyarrow, or
+        source: A CSV, JSON or text file, plain or gzip, or a Parquet file; or a DataFrame (pandas, polars, pyarrow, or
             a mapping of columns).
-        format: one of `FORMATS`; None tells it from the content.
-        limit: read only until this many jobs with a run time are found, in file order; None reads all.
-        read: which column of an own log is what (`columns`): "submit=a,duration=b:min,gpus=c", or a mapping. What it
-            leaves out, and all without it, is found by common names of columns.
-        strict: refuse the first row that would be skipped.
-        log_cluster: of Slurm's accounting of several clusters, the one that is read.
-        log_shards: how many shards of Slurm (gres/shard) make a GPU; 0 leaves shards uncounted.
+        format: One of `FORMATS`; None detects it from the content.
+        limit: Read only until this many jobs with a run time are found, in file order; None reads all.
+        read: Columns of a log in your own format (`columns`): "submit=a,duration=b:min,gpus=c", or a mapping. Other
+            fields, and all of them without it, are found by common names of columns.
+        strict: Reject the first row that would be skipped.
+        log_cluster: Cluster to read from Slurm's accounting of several clusters.
+        log_shards: Shards of Slurm (gres/shard) per GPU; 0 leaves shards uncounted.
 
     Raises:
-        InvalidFile: the file is missing, unreadable, of no known format, or has a bad row or no job at all.
-        UnknownName: there is no such format.
-        InvalidInput: `limit` is not an integer >= 1, `read` is no mapping of columns, or a DataFrame is wrong.
+        InvalidFile: The file is missing, unreadable, of an unknown format, or has a bad row or no job at all.
+        UnknownName: The format is unknown.
+        InvalidInput: `limit` is not an integer >= 1, `read` is not a mapping of columns, or a DataFrame is wrong.
     """
     if format is not None and format not in _FORMATS:
         raise UnknownName(f"trace format {format!r} does not exist; use one of {', '.join(FORMATS)}")
@@ -108,7 +108,7 @@ def _refuse(options: Sequence[str]) -> None:
 
 
 def _left_out(jobs: TraceBuilder) -> str:
-    """How many rows are no jobs, and why."""
+    """Describe the number of skipped rows, and the reasons."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in jobs.dropped.items())
     return f"; {sum(jobs.dropped.values())} rows left out ({reasons})" if reasons else ""
 
@@ -142,7 +142,7 @@ def _read_own_text(text: Text, given: Given, jobs: TraceBuilder) -> Trace:
     jobs.unread = _unread(header, fields)
 
     def rows(columns: Sequence[str]) -> Iterator[Sequence[object]]:
-        wanted = columns if len(columns) > 1 else [*columns, header[0]]  # what picks columns picks two or more
+        wanted = columns if len(columns) > 1 else [*columns, header[0]]  # a selection of columns has two or more
         return csv_rows(text, wanted, {}, separator, header=given.header)
 
     own.read_rows(text, fields, rows, jobs)
@@ -166,13 +166,15 @@ def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
 
 @validate_arguments
 def read_nodes(path: str | os.PathLike[str], *, read: str | Mapping[str, str] | None = None) -> Nodes:
-    """The machines of the node list at `path`, plain or gzip: Alibaba's v2023, or one with common names (`nodes`).
+    """Read the machines of the node list at `path`, plain or gzip: Alibaba's v2023, or common names (`nodes`).
 
-    read: which column is what, as for a log: "gpus=gpu_capacity_num,name=host".
+    Args:
+        path: The file.
+        read: Columns of the list, as for a log: "gpus=gpu_capacity_num,name=host".
 
     Raises:
-        InvalidFile: the file is missing, unreadable, no node list, or has a bad row or none.
-        InvalidInput: `read` is no mapping of columns.
+        InvalidFile: The file is missing, unreadable, not a node list, empty, or has a bad row.
+        InvalidInput: `read` is not a mapping of columns.
     """
     with Text(path) as text:
         if read is None and frozenset(alibaba.NODE_COLUMNS) <= frozenset(csv_header(text)):
@@ -181,11 +183,11 @@ def read_nodes(path: str | os.PathLike[str], *, read: str | Mapping[str, str] | 
 
 
 def _detect(text: Text) -> TraceFormat | None:
-    """The format that a file is of; None for an own log, of which the common names of its columns say enough.
+    """Detect the format of a file; None if the common names of its columns suffice to read it.
 
-    A table that has all columns of a known format is of it. Else one whose columns say what is needed is an own log.
-    Else the format is meant of which the header has the largest share of columns, two fifths or more, so that a file of
-    a known format that lacks columns (a pod list without times has 5 of 11) is told which.
+    A table that has all columns of a known format is of it. Otherwise a table with all required common names is read by
+    these names. Otherwise pick the format with the largest share of columns in the header, at least two fifths. A file
+    of a known format that lacks columns (a pod list without times has 5 of 11) then gets an error about that format.
     """
     if text.head.lstrip().startswith("["):
         return philly.JSON_FORMAT

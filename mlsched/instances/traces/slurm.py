@@ -1,4 +1,4 @@
-"""Slurm's accounting: what `sacct --parsable2` prints.
+"""Slurm's accounting: the output of `sacct --parsable2`.
 
     sacct --allusers --parsable2 --starttime=2024-01-01 \\
           --format=JobID,User,Account,Submit,Start,End,ElapsedRaw,Timelimit,AllocTRES,State > jobs.txt
@@ -6,8 +6,8 @@
 Columns are those of sacct's manual (slurm.schedmd.com/sacct.html), in any order, separated by "|". JobID (or JobIDRaw)
 and Submit are needed; Elapsed, ElapsedRaw, or Start and End; and AllocTRES, ReqTRES, AllocGRES or ReqGRES, without
 which jobs are CPU jobs by AllocCPUS or NCPUS. The number of nodes is read from NNodes, AllocNodes or the TRES (node=2).
-Job steps ("12.batch") are left out. With `--duplicates`, a job that was requeued has one line per run; it is one job of
-several runs, and ended as its last one. The components of a heterogeneous job ("12+0", "12+1") are one job.
+Job steps ("12.batch") are left out. With `--duplicates`, a requeued job has one line per run; it is one job of several
+runs, with the status of its last run. The components of a heterogeneous job ("12+0", "12+1") are one job.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ _GPUS = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
 MOST_GPUS = 10**6
 #: Columns that give the CPUs, before the TRES.
 _CPUS = ("AllocCPUS", "NCPUS")
-#: What stands in a column of time limits where there is none.
+#: Entries in a column of time limits that mean the absence of a limit.
 _NO_LIMIT = frozenset({"UNLIMITED", "Partition_Limit", "INVALID"})
 #: States of jobs that had not ended.
 _UNFINISHED = ("PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING", "CONFIGURING", "COMPLETING")
 #: States of runs after which a job may have another.
 _AGAIN = ("REQUEUED", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL")
-#: A requeued job is submitted again when its run ends, at most so much later (ms).
+#: A requeued job is submitted again when its run ends, at most this much later (ms).
 _REQUEUED_WITHIN = 5 * TIMES["min"]
-#: Columns that are read where they are there.
+#: Columns that are read if present.
 _READ = (
     *("Cluster", "JobID", "JobIDRaw", "Submit", "Eligible", "Start", "End", "Elapsed", "ElapsedRaw"),
     *("Timelimit", "TimelimitRaw", "State", "User", "Account", "Partition", "QOS", "Priority", "NNodes", "AllocNodes"),
     *("NodeList", "Restarts", *_CPUS, "ReqCPUS", *_GPUS),
 )
-#: Names of these columns in small letters, since sacct prints them as they were asked for.
+#: Names of these columns in lower case, since sacct prints them as requested.
 _CANONICAL = {name.lower(): name for name in _READ}
 _UNITS = {"K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "": 2.0**-20}
 _MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)")
 
 
 def is_sacct(head: str) -> bool:
-    """Whether the first line is the header of `sacct --parsable2`."""
+    """Check that the first line is the header of `sacct --parsable2`."""
     names = set(head.strip().lower().split("|"))
     return "submit" in names and bool(names & {"jobid", "jobidraw"})
 
 
 def read_sacct(text: Text, jobs: TraceBuilder) -> None:
-    """Add the jobs: run time = elapsed time, GPUs and CPUs = what was allocated, else what was asked for."""
+    """Add the jobs: run time = elapsed time, GPUs and CPUs = the allocation, else the request."""
     lines = text.lines()
     header = [_CANONICAL.get(name.lower(), name) for name in next(lines).rstrip("\r\n").split("|")]
     _check(text, header, jobs)
@@ -108,7 +108,7 @@ def _check(text: Text, header: list[str], jobs: TraceBuilder) -> None:
 
 
 def _of_cluster(text: Text, cluster: str, jobs: TraceBuilder) -> bool:
-    """Whether a row is of the cluster that is read; a second cluster is refused unless one was chosen."""
+    """Check that a row is of the selected cluster; a second cluster is rejected without a selection."""
     if not jobs.cluster:
         jobs.cluster = cluster
     elif cluster != jobs.cluster:
@@ -124,7 +124,7 @@ def _of_cluster(text: Text, cluster: str, jobs: TraceBuilder) -> bool:
 
 @dataclasses.dataclass
 class _Job:
-    """A job as its rows so far say: what is added, its runs, and where the row is."""
+    """A job according to its rows so far: its values, its runs, and the place of the row."""
 
     submit: int
     state: str
@@ -134,7 +134,7 @@ class _Job:
     where: str
 
     def goes_on(self, user: str, submit: int | None) -> bool:
-        """Whether a row of the same id is a further run: of the same user, submitted with it or when its run ended."""
+        """Check that a row of the same id is a further run: same user, submitted with it or when its run ended."""
         if submit is None or user != self.details["user"]:
             return False
         ended = self.runs[-1][1] if self.runs else self.submit
@@ -146,7 +146,7 @@ class _Reader:
 
     def __init__(self, text: Text, times: Mapping[str, Times], jobs: TraceBuilder) -> None:
         self.text, self.times, self.jobs = text, times, jobs
-        self.waiting: dict[str, _Job] = {}  # jobs whose last row says that they may run again
+        self.waiting: dict[str, _Job] = {}  # jobs whose last row allows a further run
         self.components: dict[tuple[str, str, int], list[_Job]] = {}  # by id, user and submit
 
     def _time(self, row: Mapping[str, str], *names: str) -> int | None:
@@ -198,7 +198,7 @@ class _Reader:
             self._add(name, job)
 
     def end(self) -> None:
-        """No row follows: what waits to run again has ended, unless it was requeued; no component follows either."""
+        """Finish all jobs at the end of the log: waiting jobs have ended, unless requeued."""
         waiting, self.waiting = self.waiting, {}
         for name, job in waiting.items():
             if self.jobs.full:
@@ -234,7 +234,7 @@ class _Reader:
         self.jobs.add(**{**columns, "submit": self.jobs.seconds(job.submit)})
 
     def _columns(self, name: str, job: _Job) -> dict[str, Any]:
-        """The job as `TraceBuilder.add` takes it, its submit in ms."""
+        """Return the arguments of `TraceBuilder.add`, the submit in ms."""
         label = self.text.label("JobID", name)
         return {"job": label, "submit": job.submit, "duration_ms": job.length, "runs": job.runs, **job.details}
 
@@ -305,14 +305,14 @@ def _tasks(details: Mapping[str, Any]) -> Tasks:
 
 
 def _own(places: tuple[Place, ...], details: Mapping[str, Any]) -> tuple[Place, ...]:
-    """The places of a component with the GPUs of its own, which are less than those of its job."""
+    """Return the places of a component with its own GPUs, which are fewer than its job's."""
     if places and all(share != UNKNOWN for _, share in places):
         return places
     return (("", details["gpus_milli"]),)
 
 
 def _together(runs: list[Run]) -> list[Run]:
-    """The runs of components as runs of their job: those of equal start and end are one."""
+    """Merge the runs of components into runs of their job: runs of equal start and end are one."""
     found: dict[tuple[int, int], tuple[Place, ...]] = {}
     for start, end, places in runs:
         found[start, end] = (*found.get((start, end), ()), *places)
@@ -330,7 +330,7 @@ def _places(listed: str, milli: int) -> tuple[Place, ...]:
 
 
 def _type(row: Mapping[str, str]) -> str:
-    """Return the model of the GPUs that a job asked for; '' for several."""
+    """Return the model of the GPUs that a job requested; '' for several."""
     types = resources_of(row.get("ReqTRES") or row.get("ReqGRES") or "").types
     return next(iter(types)) if len(types) == 1 else ""
 

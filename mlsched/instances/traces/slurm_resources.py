@@ -1,4 +1,4 @@
-"""Resources of a Slurm job as its accounting lists them: CPUs, memory, nodes, and GPUs, typed, sliced or shared.
+"""Resources of a Slurm job in its accounting: CPUs, memory, nodes, and GPUs, typed, sliced or shared.
 
 A TRES lists sums over all nodes ("cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=64G,node=1"), a GRES the amounts of one node
 ("gpu:a100:4(S:0-1)"). A MIG slice counts as its share of the compute slices of its GPU (slurm.schedmd.com/gres.html,
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 _GRES = re.compile(r"(?:gres/)?([A-Za-z_][A-Za-z0-9_]*)(?::([^:=,()]+(?=[:=])))?[:=]([0-9]+)[KMGT]?(?:\(.*\))?")
 #: A MIG profile at the end of a type: a100_3g.20gb has 3 of 7 compute slices.
 _SLICE = re.compile(r"(?:^|[_.:-])([1-7])g\.([0-9]+)gb[^,]*$")
-#: Compute slices of a GPU, and the profiles that only an A30 has, which has fewer.
+#: Compute slices of a GPU, and the profiles of only the A30, which has fewer.
 SLICES, SLICES_A30, PROFILES_A30 = 7, 4, frozenset({(1, 6), (2, 12), (4, 24)})
 #: Generic resources that are named if they do not count; other names are counted together.
 _NAMED = ("shard", "mps", "gpumem", "gpuutil")
@@ -26,12 +26,12 @@ class Resources:
     """Resources of one list.
 
     Attributes:
-        cpus, memory, nodes: texts of a TRES; "" if it has none.
+        cpus, memory, nodes: Texts of a TRES; "" if absent.
         devices: GPUs and MIG slices.
-        milli: the same in thousandths of a GPU, rounded up.
+        milli: The same in thousandths of a GPU, rounded up.
         types: GPU models in the list, without profiles of slices.
-        shards: of GPUs that several jobs share.
-        others: further generic resources.
+        shards: Shards of GPUs that several jobs share.
+        others: Further generic resources.
     """
 
     cpus: str

@@ -1,7 +1,7 @@
 """Trace files as streams of text, rows and checked values.
 
-Everything wrong with a file becomes one line of `InvalidFile` that names the file, the line, the column, the value and
-the rule. Nothing here holds more than one line (or one JSON chunk) of the file at a time.
+Each fault in a file becomes one line of `InvalidFile` with the file, the line, the column, the value and the rule. Only
+one line (or one JSON chunk) of the file is in memory at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_DIGITS = 12
 """Most digits of a whole number: keeps milliseconds and 1/1000 units, and sums of them, far inside int64."""
 MAX_NUMBER = 10**MAX_DIGITS
 
-#: Names of what separates the columns of a text -> the sign. "space": any number of blanks.
+#: Names of the separators of columns -> the character. "space": any number of blanks.
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "space": " "}
 
 #: The day 1970-01-01, counted from 0001-01-01.
@@ -41,19 +41,19 @@ _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}"
 
 
 def shown(value: object, most: int = 60) -> str:
-    """`value` as one short printable line for a message."""
+    """Format `value` as one short printable line for a message."""
     text = repr(value)
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 class Text:
-    """The UTF-8 text of a file, plain or gzip (told by its first bytes), as a context manager.
+    """The UTF-8 text of a file, plain or gzip (detected by its first bytes), as a context manager.
 
     Attributes:
-        name: the path as messages show it.
-        line: the number of the line that the row or entry at hand ends or begins in, from 1.
-        head: the first line that is not blank (at most `MAX_LINE` characters of it).
-        remedy: what messages advise unless they know better.
+        name: The path in messages.
+        line: Number of the line in which the current row or entry ends or begins, from 1.
+        head: The first line that is not blank (at most `MAX_LINE` characters of it).
+        remedy: Default advice of messages.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -67,7 +67,7 @@ class Text:
     def __enter__(self) -> Self:
         self._file = self._open(self._path)
         plain = cast(BinaryIO, gzip.GzipFile(fileobj=self._file)) if is_gzip(self._file, self._path) else self._file
-        # surrogateescape lets a bad byte through, so that it is reported with the line it stands in
+        # surrogateescape lets a bad byte through, so that the error can name its line
         self._stream = io.TextIOWrapper(plain, encoding="utf-8-sig", errors="surrogateescape", newline="")
         try:
             self.head = self._first_line()
@@ -92,7 +92,7 @@ class Text:
         raise InvalidFile(f"{self.name}: is empty; give a file with a header and rows")
 
     def _take(self, size: int, *, by_line: bool) -> str:
-        """The next line (its first `size` characters), or the next `size` characters; '' at the end."""
+        """Read the next line (its first `size` characters), or the next `size` characters; '' at the end."""
         try:
             text = self._stream.readline(size) if by_line else self._stream.read(size)
         except EOFError:
@@ -118,7 +118,7 @@ class Text:
             self.fail(f"has more than {MAX_BLANK} blank lines", "check that this is a trace")
 
     def lines(self) -> Iterator[str]:
-        """The lines from `head` on, counted in `line`."""
+        """Yield the lines from `head` on, counted in `line`."""
         text = self.head
         while text:
             if text.isspace():
@@ -131,7 +131,7 @@ class Text:
             text = self._take(MAX_LINE, by_line=True)
 
     def read(self, size: int) -> str:
-        """The next `size` characters, `head` first; does not count lines."""
+        """Read the next `size` characters, `head` first, without counting lines."""
         if self.head:
             text, self.head = self.head, ""
             return text
@@ -143,7 +143,7 @@ class Text:
 
     @property
     def where(self) -> str:
-        """The line at hand, in words."""
+        """Describe the current line, for messages."""
         return f"line {self.line}"
 
     def bad(self, column: str, value: object, rule: str, remedy: str = "") -> NoReturn:
@@ -151,7 +151,7 @@ class Text:
         self.fail(f"{column}: {shown(value)}, {rule}", remedy)
 
     def whole(self, column: str, value: str) -> int:
-        """A whole number >= 0 of at most `MAX_DIGITS` digits."""
+        """Parse an integer >= 0 of at most `MAX_DIGITS` digits."""
         if not (value.isdecimal() and value.isascii()):
             self.bad(column, value, "expected an integer >= 0")
         if len(value) > MAX_DIGITS:
@@ -159,16 +159,16 @@ class Text:
         return int(value)
 
     def milliseconds(self, column: str, value: str) -> int:
-        """A decimal number of seconds >= 0, as the nearest whole millisecond."""
+        """Parse a decimal number of seconds >= 0, to the nearest millisecond."""
         if not _DECIMAL.fullmatch(value):
             self.bad(column, value, "expected a number of seconds >= 0")
         seconds = float(value)
-        if seconds >= MAX_NUMBER:  # also what overflows to infinity
+        if seconds >= MAX_NUMBER:  # also values that overflow to infinity
             self.bad(column, value, f"expected below 10^{MAX_DIGITS}")
         return round(seconds * 1000)
 
     def timestamp(self, column: str, value: object) -> int:
-        """A wall-clock time 'YYYY-MM-DD HH:MM:SS' without zone, as seconds since 1970."""
+        """Parse a wall-clock time 'YYYY-MM-DD HH:MM:SS' without zone, as seconds since 1970."""
         rule = "expected a time 'YYYY-MM-DD HH:MM:SS'"
         if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
             self.bad(column, value, rule)
@@ -179,7 +179,7 @@ class Text:
         return (time.toordinal() - _EPOCH) * 86400 + time.hour * 3600 + time.minute * 60 + time.second
 
     def label(self, column: str, value: object, *, empty: bool = False) -> str:
-        """A printable text without blanks around it (it ends up in one-line reports); not '' unless `empty`."""
+        """Return a printable text without surrounding blanks, for one-line reports; not '' unless `empty`."""
         if not isinstance(value, str) or not (text := value.strip()).isprintable():
             self.bad(column, value, "expected printable text")
         if not text and not empty:
@@ -190,10 +190,16 @@ class Text:
 def csv_rows(
     text: Text, columns: Sequence[str], lacks: Mapping[str, str], separator: str = ",", *, header: bool = True
 ) -> Iterator[tuple[str, ...]]:
-    """The values of `columns` (two or more) in each row of a CSV file with a header; blank lines are skipped.
+    """Yield the values of `columns` (two or more) in each row of a CSV file; blank lines are skipped.
 
-    The header may hold the columns in any order, and others besides. `lacks` says of a column what it means for a
-    file not to have it. header: whether the first line is one; else columns are called #1, #2, ...
+    The header may have the columns in any order, and further ones.
+
+    Args:
+        text: The file.
+        columns: Columns to return.
+        separator: Separator of the columns.
+        lacks: Consequence of a missing column, by column.
+        header: True if the first line is one; otherwise columns are called #1, #2, ...
     """
     rows = _reader(text.lines() if separator != " " else (line.strip() + "\n" for line in text.lines()), separator)
     try:
@@ -217,7 +223,7 @@ def _reader(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
 
 
 def csv_header(text: Text, separator: str = ",", *, header: bool = True) -> tuple[str, ...]:
-    """The column names in the file's first line, or (header=False) their numbers; () when that is no CSV."""
+    """Return the column names in the first line, or (header=False) their numbers; () if it is not a CSV."""
     try:
         names = next(_reader([text.head.strip() if separator == " " else text.head], separator), [])
     except csv.Error:
@@ -226,7 +232,7 @@ def csv_header(text: Text, separator: str = ",", *, header: bool = True) -> tupl
 
 
 def separator_of(text: Text) -> str:
-    """What separates the columns of the first line: a comma, unless that makes one column and another sign several."""
+    """Detect the separator: a comma, unless it gives one column and another character several."""
     for separator in (",", "\t", ";", "|"):
         if len(csv_header(text, separator)) > 1:
             return separator

@@ -1,8 +1,7 @@
-"""Slurm's own table of jobs as its database holds it: the log of MIT's Supercloud (dcc.mit.edu).
+"""Slurm's job table as its database stores it: the log of MIT's Supercloud (dcc.mit.edu).
 
-Samsi et al., "The MIT Supercloud Dataset", HPEC 2021: a CSV of slurmdbd's job table. Times are seconds since 1970, 0 if
-the job had not got so far; states are numbers; TRES are numbered (1 CPUs, 2 memory in MB, 4 nodes, 1001 GPUs, 1002 GPUs
-by type).
+Samsi et al., "The MIT Supercloud Dataset", HPEC 2021: a CSV of slurmdbd's job table. Times are seconds since 1970, or 0
+before the event; states are numbers; TRES are numbered (1 CPUs, 2 memory in MB, 4 nodes, 1001 GPUs, 1002 GPUs by type).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ STATES = (
 UNFINISHED = 3
 #: Flags of states above their number.
 _BASE = 0xFF
-#: What stands for an infinite time limit, or for none (slurm.h: INFINITE, NO_VAL), and values above them.
+#: Codes of an infinite or absent time limit (slurm.h: INFINITE, NO_VAL), and values above them.
 _NO_LIMIT = 0xFFFF_FFF0
 #: Numbers of TRES in slurm_db.h; the first generic resource is the GPU.
 CPU, MEMORY, NODE, GPU = "1", "2", "4", "1001"

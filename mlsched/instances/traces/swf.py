@@ -1,8 +1,8 @@
 """Standard Workload Format: the job logs of the Parallel Workloads Archive (www.cs.huji.ac.il/labs/parallel/workload).
 
 Feitelson et al., "Experience with Using the Parallel Workloads Archive", JPDC 2014, and the archive's definition of
-version 2.2: a line a job, 18 whole or decimal numbers, -1 for what is not known, comments behind ";". Times are
-seconds. The logs are of processors, without GPUs: a job of n processors is taken to ask for n CPUs.
+version 2.2: one line per job, 18 integer or decimal numbers, -1 for unknown values, comments after ";". Times are
+seconds. The logs count processors, without GPUs: a job of n processors is assumed to request n CPUs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ FIELDS = (
     *("requested processors", "requested time", "requested memory", "status", "user", "group", "executable"),
     *("queue", "partition", "preceding job", "think time"),
 )
-#: Statuses: cancelled, and a part of a job whose whole has a line of its own.
+#: Statuses: cancelled, and a part of a job that has a line for the complete job.
 CANCELLED, PARTIAL = "5", ("2", "3", "4")
 _HEADER = re.compile(r";\s*(MaxNodes|MaxProcs):\s*([0-9]+)")
 
 
 def is_swf(head: str) -> bool:
-    """Whether the first line is a comment, or 18 numbers."""
+    """Check that the first line is a comment, or 18 numbers."""
     values = head.split()
     return head.startswith(";") or (
         len(values) == len(FIELDS) and all(re.fullmatch(r"-?[0-9.]+", value) for value in values)
@@ -34,7 +34,7 @@ def is_swf(head: str) -> bool:
 
 
 def read_swf(text: Text, jobs: TraceBuilder) -> None:
-    """Add the jobs: processors are those allocated, else those asked for; the time asked for is the user's limit."""
+    """Add the jobs: allocated processors, else the requested number; the requested time is the user's limit."""
     size: dict[str, str] = {}
     after = 0
     for line in text.lines():
@@ -59,10 +59,10 @@ def read_swf(text: Text, jobs: TraceBuilder) -> None:
 
 
 def _add(text: Text, values: list[str], jobs: TraceBuilder) -> None:
-    """Add one job, or count why it is none."""
+    """Add one job, or count the reason to skip it."""
 
     def field(index: int) -> float:
-        """A number >= 0, or -1."""
+        """Return a number >= 0, or -1."""
         value = values[index]
         return -1.0 if value in ("-1", "-1.0", "-1.00") else number(text, FIELDS[index], value, "a number")
 

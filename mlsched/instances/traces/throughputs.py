@@ -1,9 +1,9 @@
-"""Tables of throughputs: how many steps per second a kind of job does on each type of GPU.
+"""Tables of throughputs: steps per second of a kind of job on each type of GPU.
 
 Gavel's and Shockwave's file (JSON, plain or gzip): {GPU type: {"('ResNet-18 (batch size 16)', 1)": {"null": steps/s
-alone, other key: [steps/s of this, of the other]}}}; the second item of a key is how many GPUs the job spans. An own
-table is a CSV file with the columns `model` and `gpus` and a column for each GPU type, in steps per second of the whole
-job; 0 or nothing where it cannot run there.
+alone, other key: [steps/s of this, of the other]}}}; the second item of a key is the number of GPUs that the job spans.
+Your own table is a CSV file with the columns `model` and `gpus` and one column for each GPU type, in steps per second
+of the complete job; 0 or empty if it cannot run there.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ Key = tuple[str, int]
 class Throughputs:
     """Steps per second of jobs.
 
-    types: of GPUs. rates: (model, GPUs) -> type -> rate of a job that runs alone, 0: cannot run. pairs: two such keys
-    -> type -> the rates of both jobs while they share their GPUs, 0: they do not fit. Pairs are read on request.
+    Attributes:
+        types: GPU types.
+        rates: (model, GPUs) -> type -> rate of a job that runs by itself, 0: cannot run.
+        pairs: Two such keys -> type -> rates of both jobs while they share their GPUs, 0: they do not fit. Pairs are
+            read on request.
     """
 
     types: tuple[str, ...]
@@ -43,7 +46,7 @@ class Throughputs:
     pairs: Mapping[tuple[Key, Key], Mapping[str, tuple[float, float]]] = dataclasses.field(default_factory=dict)
 
     def of(self, model: str, gpus: int) -> Mapping[str, float]:
-        """The rates of a job; InvalidInput for one that was not measured."""
+        """Return the rates of a job; InvalidInput if it was not measured."""
         if (model, gpus) in self.rates:
             return self.rates[model, gpus]
         measured = sorted(count for name, count in self.rates if name == model)
@@ -56,9 +59,9 @@ class Throughputs:
 
 
 def read_throughputs(path: str | os.PathLike[str], pairs: bool = False) -> Throughputs:
-    """Read a table of throughputs: a JSON file of Gavel or Shockwave, or an own CSV file (see the module).
+    """Read a table of throughputs: a JSON file of Gavel or Shockwave, or your own CSV file (see the module).
 
-    pairs: read the rates of pairs that share their GPUs, too. A CSV file has none: InvalidFile.
+    pairs: Also read the rates of pairs that share their GPUs. A CSV file lacks them: InvalidFile.
     """
     content = gunzipped(path, read_bytes(path))
     if content.lstrip()[:1] == b"{":
@@ -71,7 +74,7 @@ def read_throughputs(path: str | os.PathLike[str], pairs: bool = False) -> Throu
 
 
 def throughputs_of(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
-    """The file's own layout, checked to be GPU type -> key -> entry."""
+    """Return the file's own layout, checked to be GPU type -> key -> entry."""
     data: dict[str, Any] = parse_json(path, content)
     entries = [data, *data.values()] if isinstance(data, dict) else [data]
     entries += [entry for gpu in entries[1:] if isinstance(gpu, dict) for entry in gpu.values()]
@@ -81,7 +84,7 @@ def throughputs_of(path: str | os.PathLike[str], content: bytes) -> dict[str, An
 
 
 def key_of(path: Any, text: str) -> tuple[str, int]:
-    """A key "('name', GPUs)", or a bare name, which spans one GPU."""
+    """Parse a key "('name', GPUs)", or a bare name, which spans one GPU."""
     if not text.startswith("("):
         return text, 1
     try:
@@ -94,14 +97,14 @@ def key_of(path: Any, text: str) -> tuple[str, int]:
 
 
 def rate_of(path: Any, value: Any) -> float:
-    """A rate, checked."""
+    """Check a rate and return it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MOST_RATE:
         raise InvalidFile(f"{path}: rate {value!r}: expected a number between 0 and {MOST_RATE:g}")
     return float(value)
 
 
 def _of_gavel(path: str | os.PathLike[str], data: dict[str, Any]) -> Throughputs:
-    """The rates alone; what pairs and spread jobs do is left out."""
+    """Read the rates of single jobs, without pairs and spread jobs."""
     types = tuple(sorted(name for name in data if not name.endswith(SPREAD)))
     rates: dict[tuple[str, int], dict[str, float]] = {}
     for name in types:
@@ -115,7 +118,7 @@ def _of_gavel(path: str | os.PathLike[str], data: dict[str, Any]) -> Throughputs
 def _pairs_of_gavel(
     path: str | os.PathLike[str], data: dict[str, Any], alone: Throughputs
 ) -> dict[tuple[Key, Key], dict[str, tuple[float, float]]]:
-    """The rates of pairs that span as many GPUs."""
+    """Read the rates of pairs that span equally many GPUs."""
     pairs: dict[tuple[Key, Key], dict[str, tuple[float, float]]] = {}
     for name in alone.types:
         for text, entry in data[name].items():
@@ -135,7 +138,7 @@ def _pairs_of_gavel(
 
 
 def _own(path: str | os.PathLike[str]) -> Throughputs:
-    """A CSV file with a column for each GPU type."""
+    """Read a CSV file with one column for each GPU type."""
     rates: dict[tuple[str, int], dict[str, float]] = {}
     with Text(path) as text:
         separator = separator_of(text)

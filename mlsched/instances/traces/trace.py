@@ -1,7 +1,7 @@
-"""What a trace says about its jobs (`Trace`) and its machines (`Nodes`), one column an attribute.
+"""Contents of a trace: its jobs (`Trace`) and its machines (`Nodes`), one column per attribute.
 
-Units: times in seconds, run times in milliseconds, GPUs and CPUs in thousandths (`milli`), memory in MiB. A number the
-trace does not give is `UNKNOWN` (-1), a text it does not give is ''. A column is never guessed.
+Units: times in seconds, run times in milliseconds, GPUs and CPUs in thousandths (`milli`), memory in MiB. A missing
+number is `UNKNOWN` (-1), a missing text is ''. A column is never guessed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mlsched.instances.traces.account import Account
 
 Column = npt.NDArray[np.int64]
 
-#: What each part of a job asks for: (cpu_milli, memory_mib, gpus_milli).
+#: Demand of each part of a job: (cpu_milli, memory_mib, gpus_milli).
 Tasks = tuple[tuple[int, int, int], ...]
 
 UNKNOWN = -1
@@ -30,7 +30,7 @@ ABSENT = -(2**62)
 Place = tuple[str, int]
 """A node by its name ('': the log names none), and what a job holds of its GPUs, in 1/1000, or UNKNOWN."""
 
-#: Columns that may be left out where no job has a value.
+#: Columns that may be omitted if all jobs lack a value.
 _MAY_LACK = ("time_limit_ms", "node_count", "pause_cost_ms")
 #: Such columns in which -1 may be a value.
 MAY_BE_ABSENT = ("priority", "eligible_ms")
@@ -49,7 +49,7 @@ def _none() -> Column:
 
 
 def _read_only(owner: str, name: str, values: npt.ArrayLike, length: int) -> Column:
-    """A read-only int64 copy of `values`, or `InvalidInput` if it is not one column of `length` integers."""
+    """Return a read-only int64 copy of `values`; raise InvalidInput unless it has `length` integers."""
     column = np.asarray(values)
     if column.ndim != 1 or len(column) != length:
         raise InvalidInput(f"{owner}.{name} has shape {column.shape}, expected one column of {length}, as ids has")
@@ -108,14 +108,14 @@ class _Table:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """When and where jobs held what they asked for, as the log says.
+    """Logged times and nodes of the runs of jobs.
 
-    A job that was interrupted has several runs, one after another; a job of pods one for each pod, at the same time.
+    An interrupted job has several runs, one after another; a job of pods has one run per pod, at the same time.
 
     Attributes:
-        job: the job's number in the trace, non-decreasing; the runs of a job in order of time.
-        start_ms, end_ms: in milliseconds after the first submit; below 0 where a job is said to start before.
-        places: of each run, the nodes that the log names; () where it names none.
+        job: The job's number in the trace, non-decreasing; the runs of a job in order of time.
+        start_ms, end_ms: In milliseconds after the first submit; below 0 if a job is logged to start before.
+        places: Nodes of each run that the log names; () if absent.
     """
 
     job: Column = field(default_factory=_none)
@@ -148,35 +148,35 @@ class Trace(_Table):
     int64 arrays, text columns tuples, all as long as `ids`.
 
     Attributes:
-        ids: unique job ids; a trace without ids gets `job-<row>`, a repeated id gets `#2`, `#3`, ...
-        submit: submit time in whole seconds after the first submit here (fractions are cut), so `submit[0]` is 0.
-        duration_ms: true run time, in milliseconds, > 0.
-        gpu_count: GPUs the job holds, each whole or in part; 0 for a CPU job.
-        gpus_milli: total GPU demand in 1/1000 GPU, at most 1000 * `gpu_count`.
-        cpu_milli: total CPU demand in 1/1000 core, or -1.
-        memory_mib: total memory demand in MiB, or -1.
-        qos: quality-of-service class as the trace spells it, or ''.
-        group: user group or virtual cluster, or ''.
-        status: how the job ended, as the trace spells it, or ''.
-        source: path and format name.
-        dropped: how many rows are not here, by reason.
-        notes: sentences on what the trace lacks or distorts.
-        user: who submitted the job, or ''.
-        time_limit_ms: the user's own estimate of the run time (a batch system's limit), in milliseconds, or -1.
-        node_count: on how many nodes the job was to run, as the log states it, or -1.
-        pause_cost_ms: for how long it holds what it asks for without progress whenever it goes on after a pause, or -1.
-        tasks: what each part of the job asked for, as the log states it: (cpu_milli, memory_mib, gpus_milli) each, 0
-            where it states none; () where it does not say. One entry a job, or none at all where no job has any.
-        partition: the part of the cluster that the job may run in (several: "a,b"), or ''.
-        gpu_type: the GPU model that it asks for (several: "V100|T4"), or ''.
-        model: what it trains, as a table of throughputs calls it, or ''.
-        rates: how fast it runs on each GPU type ("v100=12.5|k80=3", 0: it cannot), or ''.
-        priority: the larger, the sooner; or ABSENT.
-        eligible_ms: from when on it might have started, in milliseconds after the first submit, or ABSENT.
-        after: ids of jobs that must have ended before ("7,9"), or ''.
-        runs: when and where jobs ran, as the log says; none where it does not.
-        account: what became of every row.
-        origin_ms: when the first submit was on the log's clock, in milliseconds; of dates, since 1970.
+        ids: Unique job ids; a trace without ids gets `job-<row>`, a repeated id gets `#2`, `#3`, ...
+        submit: Submit time in integer seconds after the first submit here (fractions are cut), so `submit[0]` is 0.
+        duration_ms: True run time, in milliseconds, > 0.
+        gpu_count: GPUs of the job, each complete or in part; 0 for a CPU job.
+        gpus_milli: Total GPU demand in 1/1000 GPU, at most 1000 * `gpu_count`.
+        cpu_milli: Total CPU demand in 1/1000 core, or -1.
+        memory_mib: Total memory demand in MiB, or -1.
+        qos: Quality-of-service class as the trace spells it, or ''.
+        group: User group or virtual cluster, or ''.
+        status: Final state of the job, as the trace spells it, or ''.
+        source: Path and format name.
+        dropped: Number of omitted rows, by reason.
+        notes: Sentences on missing or distorted information.
+        user: User who submitted the job, or ''.
+        time_limit_ms: The user's own estimate of the run time (a batch system's limit), in milliseconds, or -1.
+        node_count: Number of nodes that the job requested in the log, or -1.
+        pause_cost_ms: Time that it uses its resources without progress after each resume, in milliseconds, or -1.
+        tasks: Logged demand of each part of the job: (cpu_milli, memory_mib, gpus_milli) each, 0 for missing amounts;
+            () if absent. One entry per job, or an empty tuple if all jobs lack it.
+        partition: The part of the cluster that the job may run in (several: "a,b"), or ''.
+        gpu_type: The GPU model that it requests (several: "V100|T4"), or ''.
+        model: The model that it trains, by its name in a table of throughputs, or ''.
+        rates: Its speed on each GPU type ("v100=12.5|k80=3", 0: it cannot run), or ''.
+        priority: The larger, the sooner; or ABSENT.
+        eligible_ms: Earliest possible start, in milliseconds after the first submit, or ABSENT.
+        after: Ids of jobs that must have ended before ("7,9"), or ''.
+        runs: Logged times and nodes of jobs; empty if absent.
+        account: Account of every row.
+        origin_ms: Time of the first submit on the log's clock, in milliseconds; for dates, since 1970.
         clock: 1 numbers, 2 dates, 3 dates with a zone, 0 not known.
     """
 
@@ -213,7 +213,7 @@ class Trace(_Table):
         return short_repr(self, count_of(len(self), "job"), self.source)
 
     def _repr_html_(self) -> str:
-        """For notebooks: what was read, what became of the rows, and what the log lacks."""
+        """Render the account of rows and the missing information for notebooks."""
         lines = [[line] for line in (*self.account.sentences(), *self.notes)]
         return html.titled_block(
             "log", [count_of(len(self), "job"), self.source], html.html_table(["what was read"], lines)
@@ -249,12 +249,12 @@ class Trace(_Table):
 
     @property
     def start_ms(self) -> Column:
-        """When each job first started, in milliseconds after the first submit; ABSENT where the log does not say."""
+        """Return the first start of each job, in milliseconds after the first submit; ABSENT if not logged."""
         return self._of_runs(self.runs.start_ms, first=True)
 
     @property
     def end_ms(self) -> Column:
-        """When each job's last run ended, likewise."""
+        """Return the end of each job's last run, in milliseconds after the first submit; ABSENT if not logged."""
         return self._of_runs(self.runs.end_ms, first=False)
 
     def _of_runs(self, times: Column, *, first: bool) -> Column:
@@ -269,13 +269,13 @@ class Nodes(_Table):
     """The machines of a cluster, in file order.
 
     Attributes:
-        ids: unique node names.
+        ids: Unique node names.
         cpu_milli: 1/1000 cores.
-        memory_mib: memory in MiB.
-        gpus: whole GPUs, 0 for a CPU node.
+        memory_mib: Memory in MiB.
+        gpus: Complete GPUs, 0 for a CPU node.
         model: GPU model as the trace spells it, '' for a CPU node.
-        source: path and format name.
-        partition: the parts of the cluster that the node belongs to ("a,b"), '' where the list does not say.
+        source: Path and format name.
+        partition: The parts of the cluster that the node belongs to ("a,b"), '' if absent from the list.
     """
 
     cpu_milli: Column

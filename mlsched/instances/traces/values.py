@@ -1,7 +1,7 @@
-"""Values of logs, whichever way they are written: points in time, spans of time, amounts.
+"""Values of logs in any notation: points in time, spans of time, amounts.
 
-A value is a text of a CSV file, or what a DataFrame holds: a number, a `datetime`, a `timedelta`, or nothing. A column
-is read by one reader, which refuses a value that is written in another way than those before it.
+A value is a text of a CSV file, or a cell of a DataFrame: a number, a `datetime`, a `timedelta`, or empty. A column has
+one reader, which rejects a value in another notation than the previous values.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NoReturn, Protocol
 
 from mlsched.instances.traces.source import MAX_NUMBER
 
-#: What stands for "not known" in logs, in small letters.
+#: Notations of "not known" in logs, in lower case.
 MISSING = frozenset({"", "none", "nan", "nat", "null", "na", "n/a", "<na>", "unknown", "-"})
-#: Signs from which on a text stands for something, unless it is blank.
+#: Texts of at least this many characters are values, unless blank.
 _SHORT = 16
-#: Lengths of time of a column that are remembered with what they mean.
+#: Cached lengths of time of a column with their meaning.
 _REMEMBERED = 10_000
 #: Unit of time -> milliseconds.
 TIMES = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -42,11 +42,11 @@ _TOO_MANY_SECONDS = 10**11
 
 
 class Place(Protocol):
-    """Where values come from: says in one line which row is wrong."""
+    """The source of values: names the faulty row in one line."""
 
     @property
     def where(self) -> str:
-        """The row at hand, in words."""
+        """Describe the current row, for messages."""
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
         """Refuse the row at hand."""
@@ -56,8 +56,8 @@ class Place(Protocol):
 
 
 def missing(value: object) -> bool:
-    """Whether a value says that it is not known."""
-    if type(value) is str:  # most values, by far; what stands for nothing is short
+    """Check for a value that stands for "not known"."""
+    if type(value) is str:  # most values, by far; notations of "not known" are short
         return value in MISSING or (value.strip().lower() in MISSING if len(value) < _SHORT else value.isspace())
     if value is None or value != value:  # NaN and NaT are not equal to themselves; pandas' NA answers with itself
         return True
@@ -65,7 +65,7 @@ def missing(value: object) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """`missing`, also of pandas' NA, which refuses to be a truth value."""
+    """Check `missing`, also for pandas' NA, which cannot be a truth value."""
     try:
         return missing(value)
     except TypeError:
@@ -73,7 +73,7 @@ def is_missing(value: object) -> bool:
 
 
 def lacking(**cells: object) -> str:
-    """ "no gpus": the first of these values that is not known, in words; "" where all are."""
+    """Return "no gpus": the first unknown of these values; "" if all are known."""
     for name, value in cells.items():
         if is_missing(value):
             return f"no {name.replace('_', ' ')}"
@@ -81,7 +81,7 @@ def lacking(**cells: object) -> str:
 
 
 def number(place: Place, column: str, value: object, what: str) -> float:
-    """A finite number >= 0; `what` it must be a number of."""
+    """Parse a finite number >= 0; `what` names its unit in messages."""
     if isinstance(value, str):
         text = value.strip()
         parsed = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
@@ -97,7 +97,7 @@ def number(place: Place, column: str, value: object, what: str) -> float:
 
 
 def amount(place: Place, column: str, value: object, factor: float, what: str) -> int:
-    """A number of units >= 0, times `factor`, rounded up: a job that asks for a little must not get nothing."""
+    """Parse a number of units >= 0, times `factor`, rounded up: a small request must not become 0."""
     if is_missing(value):
         place.bad(column, value, f"expected {what}", "write 0 for none")
     total = number(place, column, value, what) * factor
@@ -122,7 +122,7 @@ class Times:
     known: dict[str, int] = field(default_factory=dict)  # lengths, of which many are alike
 
     def read(self, place: Place, value: object) -> int | None:
-        """Milliseconds (points: since 1970, or since whatever numbers count from); None where it is not known."""
+        """Return milliseconds (points: since 1970, or since the origin of numbers); None if not known."""
         if self.span and type(value) is str and value in self.known:
             return self.known[value]
         if is_missing(value):
@@ -173,7 +173,7 @@ class Times:
 
 
 def _point(value: datetime) -> tuple[str, int]:
-    """What a date and time of day is, and its milliseconds; with a zone, those of UTC."""
+    """Return the kind of a date and time of day, and its milliseconds; with a zone, in UTC."""
     if value.tzinfo is None:
         return "a time of day", (value - _EPOCH) // _MILLISECOND
     return "a time of day with a zone", (value.astimezone(UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND

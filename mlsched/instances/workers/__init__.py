@@ -1,4 +1,4 @@
-"""Workers (Chic): how many workers and parameter servers each training job gets.
+"""Workers (Chic): the number of workers and parameter servers of each training job.
 
 Papers: Gong, Li, Liang, Zhan, "Chic: Experience-driven Scheduling in Machine Learning Clusters", IWQoS 2019, Section
 2.2; Peng, Bao, Chen, Wu, Guo, "Optimus: An Efficient Dynamic Resource Scheduler for Deep Learning Clusters", EuroSys

@@ -1,4 +1,4 @@
-"""What makes a workers instance hard: named special cases, and relaxations that tell which constraint binds."""
+"""Hard features of a workers instance: named special cases, and relaxations that show the binding constraint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mlsched.instances.workers.instance import NEVER, Instance, Plan
 
 
 def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
-    """Named special cases of an instance and its optimal plan: true where they occur."""
+    """Return the named special cases of an instance and its optimal plan: True if the case occurs."""
     runs = np.flatnonzero(plan.workers)
     at = instance.cost[runs, plan.workers[runs] - 1, plan.ps[runs] - 1]
     used = plan.workers @ instance.worker_demand + plan.ps @ instance.ps_demand
@@ -30,7 +30,7 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
-    """Resource -> the instance with any amount of it. The resource binds where that makes the optimum better."""
+    """Return the instance with an unlimited amount of each resource, by name. It binds if the optimum improves."""
     relaxed = {}
     for r, resource in enumerate(instance.resources):
         capacity = instance.capacity.copy()

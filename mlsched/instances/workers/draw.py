@@ -13,14 +13,14 @@ from mlsched.instances.workers.horizon import Horizon, Stages
 from mlsched.instances.workers.instance import Instance, Plan
 from mlsched.instances.workers.stream import Policy, Stream
 
-#: How many jobs fit into one picture; those with the most workers come first.
+#: Most jobs in one picture; jobs with the most workers come first.
 MOST_JOBS = 60
 
 
 def draw(
     instance: Instance | Horizon | Stream, plan: Plan | Stages | Policy, axes: Any
 ) -> dict[str, tuple[str, float]]:
-    """A plan of any form of question; times are in minutes."""
+    """Draw a plan of a decision, a horizon or a stream; times are in minutes."""
     if isinstance(instance, Horizon) and isinstance(plan, Stages):
         draw_stages(instance, plan, axes)
     elif isinstance(instance, Stream) and isinstance(plan, Policy):
@@ -33,7 +33,7 @@ def draw(
 
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
-    """Bars: workers up, PSs down, by job in arrival order. Dots on the right-hand axis: minutes to finish."""
+    """Draw bars by job in arrival order, workers up and PSs down, and dots of the minutes to finish."""
     shown = np.sort(np.argsort(-plan.workers, kind="stable")[:MOST_JOBS])
     place = np.arange(len(shown))
     axes.bar(place, plan.workers[shown], color="#00798c", label="workers")

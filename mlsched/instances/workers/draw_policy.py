@@ -1,4 +1,4 @@
-"""A picture of a policy: how much of the cluster it uses in each state, and where somebody waits."""
+"""A picture of a policy: the use of the cluster in each state, and the states with waiting jobs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mlsched.instances.workers.stream import Policy, Stream
 
 
 def draw_policy(stream: Stream, plan: Policy, axes: Any) -> None:
-    """States of the policy by iterations left in sum and jobs to come: the share of the scarcest resource in use.
+    """Draw the states of the policy by total iterations left and jobs to come: the use of the scarcest resource.
 
-    A dot is a state; states in which jobs wait have a ring.
+    A dot is a state; states with waiting jobs have a ring.
     """
     model = np.maximum(plan.model, 0)
     use = (plan.workers[:, :, None] * stream.worker_demand[model] + plan.ps[:, :, None] * stream.ps_demand[model]).sum(

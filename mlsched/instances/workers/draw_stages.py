@@ -1,4 +1,4 @@
-"""A picture of a schedule over a horizon: what each job uses of the scarcest resource, over time."""
+"""A picture of a schedule over a horizon: each job's use of the scarcest resource over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINUTE = 60 * 10**9
 
 
 def draw_stages(horizon: Horizon, plan: Stages, axes: Any) -> None:
-    """Stacked steps: mean use of one resource by job and stage. Triangles: arrivals and finishes."""
+    """Draw stacked steps of the mean use of one resource by job and stage. Triangles: arrivals and finishes."""
     borders = np.concatenate([[0], plan.ends]) / MINUTE
     lengths = np.diff(np.concatenate([[0], plan.ends]))
     demand = plan.workers[:, None] * horizon.worker_demand[plan.job] + plan.ps[:, None] * horizon.ps_demand[plan.job]

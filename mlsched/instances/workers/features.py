@@ -28,7 +28,7 @@ def _set(instance: Instance, at: Any, **values: Any) -> Instance:
 
 
 def _with_copies(instance: Instance, copies: Any) -> Instance:
-    """Copies of jobs behind the others."""
+    """Append copies of jobs."""
     fields = {name: np.concatenate([getattr(instance, name), getattr(instance, name)[copies]]) for name in JOBS}
     return instance.replace(**{**fields, "waited": np.minimum.accumulate(fields["waited"])})
 
@@ -44,7 +44,7 @@ def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
 
 
 def _never(instance: Instance, rng: Rng) -> Instance:
-    """A job cannot train with its largest numbers, or with one of each."""
+    """Forbid a job its largest numbers, or one worker and one PS."""
     job = _one(instance, rng)
     at = (job, 0, 0) if rng.integers(2) else (job, -1, -1)
     return _set(instance, at, cost=NEVER)
@@ -62,7 +62,7 @@ def _larger_is_slower(instance: Instance, rng: Rng) -> Instance:
 
 
 def _two_resources(instance: Instance, rng: Rng) -> Instance:
-    """A second resource, for some of the tasks."""
+    """Add a second resource, for some of the tasks."""
     jobs = len(instance.waiting)
     return instance.replace(
         resources=(*instance.resources, "another"),
@@ -73,7 +73,7 @@ def _two_resources(instance: Instance, rng: Rng) -> Instance:
 
 
 def _scarce(instance: Instance, rng: Rng) -> Instance:
-    """Room for a pair of every job but the smallest, of one resource."""
+    """Leave room for a pair of every job but the smallest, of one resource."""
     pairs = instance.worker_demand + instance.ps_demand
     r = int(pairs.sum(axis=0).argmax())
     capacity = instance.capacity.copy()
@@ -106,7 +106,7 @@ def _backlog(instance: Instance, rng: Rng) -> Instance:
 
 
 def _wider_table(instance: Instance, rng: Rng) -> Instance:
-    """Tables for one more worker than PSs, at the cost of one less."""
+    """Extend the tables to one more worker than PSs, at a cost lower by one."""
     cost = instance.cost
     while cost.shape[1] <= cost.shape[2]:
         cost = np.concatenate([cost, cost[:, -1:]], axis=1)

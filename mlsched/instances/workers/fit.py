@@ -1,8 +1,8 @@
 """Speed models from measured points, by non-negative least squares (Optimus Section 3.2).
 
-Both of Optimus' models are linear in their parameters, so the parameters that come closest to measured times are a
-non-negative least-squares problem. By default each point counts by its relative error: in absolute terms the slowest
-points (one worker) would decide everything. Parameters are rounded to whole nanoseconds.
+Both of Optimus' models are linear in their parameters, so the best fit to measured times is a non-negative
+least-squares problem. By default each point counts by its relative error: with absolute errors the slowest points (one
+worker) would dominate. Parameters are rounded to integer nanoseconds.
 """
 
 from __future__ import annotations
@@ -36,13 +36,18 @@ class Fitted:
 def fit(
     points: Sequence[Point], *, mode: Literal["synchronous", "asynchronous"] = "synchronous", relative: bool = True
 ) -> Fitted:
-    """The Optimus model that comes closest to `points`.
+    """Fit the closest Optimus model to `points`.
 
-    mode: "synchronous" or "asynchronous". relative: minimise the sum of squared relative errors;
-    False: of squared seconds. Points that cannot tell two parameters apart (one number of PSs throughout, say) are
-    accepted: the model is then right along them and arbitrary off them.
+    Points that cannot distinguish two parameters (for example with a constant number of PSs) are accepted: the model is
+    then right along them and arbitrary elsewhere.
 
-    Raises InvalidInput: no point, or one that is no positive finite number.
+    Args:
+        points: Measured (workers, PSs, seconds).
+        mode: "synchronous" or "asynchronous".
+        relative: Minimise the sum of squared relative errors; False: of squared seconds.
+
+    Raises:
+        InvalidInput: `points` is empty, or a value is not a positive finite number.
     """
     table = np.array(points, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != 3 or not len(table):
@@ -63,7 +68,7 @@ def fit(
 
 
 def solve(columns: npt.NDArray[np.float64], seconds: npt.NDArray[np.float64], *, relative: bool = True) -> list[float]:
-    """Non-negative parameters, in whole nanoseconds, whose combination of `columns` is nearest to `seconds`."""
+    """Return non-negative parameters in integer nanoseconds whose combination of `columns` is nearest to `seconds`."""
     from scipy.optimize import nnls
 
     scale = 1 / seconds if relative else np.ones_like(seconds)
@@ -77,6 +82,6 @@ def solve(columns: npt.NDArray[np.float64], seconds: npt.NDArray[np.float64], *,
 def errors(
     columns: npt.NDArray[np.float64], theta: list[float], seconds: npt.NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Mean and largest relative error of the combination `theta` of `columns`."""
+    """Return the mean and largest relative error of the combination `theta` of `columns`."""
     off = np.abs(columns @ np.array(theta) - seconds) / seconds
     return float(off.mean()), float(off.max())

@@ -1,7 +1,7 @@
 """Random workers instances: jobs of the Chic paper on its cluster, or of random models, at any scale.
 
-A job's iterations are uniform in 100..200 (Section 6.1); a running job has done a uniform share of them and holds a
-small allocation, which rules may look at.
+A job's iterations are uniform in 100..200 (Section 6.1); a running job has done a uniform share of them and has a small
+allocation, which rules may read.
 """
 
 from __future__ import annotations
@@ -46,11 +46,17 @@ class Sizes(ValidatedFields):
 def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     """Draw an instance.
 
-    jobs: how many. scale: size of the cluster, 1 for the paper's 10 GPUs, 120 cores, 600 GB; cpu_factor and
-    memory_factor multiply two of them once more. speed: "paper" (its three models), or `kinds` models drawn at random:
-    "synchronous", "asynchronous", or a "table" of times that scatter by 30 %, of which a share `gaps` is not allowed.
-    running: share of jobs that have run already. most_workers, most_ps: size of the tables. waiting: how a waiting job
-    is charged, "slowest" or "pair"; delay: seconds until the next decision.
+    Sizes:
+        jobs: Number of jobs.
+        scale: Size of the cluster, 1 for the paper's 10 GPUs, 120 cores, 600 GB.
+        cpu_factor, memory_factor: Additional factors on these two resources.
+        speed: "paper" (its three models), or `kinds` random models: "synchronous", "asynchronous", or a "table" of
+            times that scatter by 30 %.
+        gaps: Share of the entries of a "table" that is not allowed.
+        running: Share of jobs that have run already.
+        most_workers, most_ps: Size of the tables.
+        waiting: Charge of a waiting job, "slowest" or "pair".
+        delay: Seconds until the next decision.
     """
     check_size(
         "jobs x workers x parameter servers",
@@ -85,7 +91,7 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
 def draw_models(
     rng: np.random.Generator, kinds: int, speed: str, gaps: float, workers: int, ps: int
 ) -> list[TrainingModel]:
-    """Random kinds of job: parameters within a factor of about two of the paper's models, demands within its range."""
+    """Draw kinds of job: parameters within a factor of about two of the paper's, demands within its range."""
     return [
         TrainingModel(
             f"model-{k}",

@@ -1,10 +1,10 @@
-"""The workers question over a horizon: all arrivals known, capacity shared freely in time; and the shape of its answer.
+"""The workers problem over a horizon and its plan: all arrivals known, capacity shared freely in time.
 
-The fluid model of a cluster (what the clairvoyant optimum is optimal for). At every instant a job runs a mixture of
-configurations (workers, PSs) whose shares sum to at most 1; the mixtures of all jobs together demand no more than the
-capacity; a share s of a configuration does s / time iterations per second, parts of iterations count, and changing the
-mixture is free. Any schedule of whole workers and PSs, with or without Eq. 7's floor and with whatever it costs to
-re-schedule, is a special case: the fluid optimum is a lower bound on what any scheduler can reach.
+The fluid model of a cluster, for which the clairvoyant optimum is optimal. At every instant a job runs a mixture of
+configurations (workers, PSs) whose shares sum to at most 1, and the mixtures of all jobs together demand at most the
+capacity. A share s of a configuration does s / time iterations per second, parts of iterations count, and changing the
+mixture is free. Any schedule of integer workers and PSs is a special case, with or without Eq. 7's floor and at any
+cost of re-scheduling: the fluid optimum is a lower bound for any scheduler.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, labels, refus
 from mlsched.instances.workers import horizon_judge
 from mlsched.instances.workers.instance import NEVER
 
-#: Nanoseconds in a millisecond: arrivals are in ms, everything that a plan says in ns.
+#: Nanoseconds in a millisecond: arrivals are in ms, all times of a plan in ns.
 NS = 10**6
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Stages(contract.Plan):
-    """What each job runs, stage after stage; all times in ns since the horizon's time 0.
+    """The configurations of each job, stage by stage; all times in ns since the horizon's time 0.
 
     Stage k lasts from `ends[k - 1]` (0 for the first) to `ends[k]`. Entry e of the five lists below: job `job[e]`
-    spends `time[e]` ns of stage `stage[e]` with `workers[e]` workers and `ps[e]` PSs, spread evenly over the stage.
-    Job j finishes at the end of stage `finish[j]`.
+    spends `time[e]` ns of stage `stage[e]` with `workers[e]` workers and `ps[e]` PSs, spread evenly over the stage. Job
+    j finishes at the end of stage `finish[j]`.
 
-    Reals are held in fixed point: whole ns, that is 10^-6 ms. Rounding to them costs a job at most `GRAIN` ns an entry,
+    Reals are in fixed point: integer ns, that is 10^-6 ms. Rounding to them costs a job at most `GRAIN` ns per entry,
     which the judge grants.
     """
 
@@ -52,8 +52,8 @@ class Stages(contract.Plan):
 class Horizon(contract.Instance):
     """Many jobs over time in the fluid model (module docstring), everything known at time 0.
 
-    `time[j, w - 1, p - 1]`: ns of an iteration of job j with w workers and p PSs, `NEVER` where it cannot train so.
-    Jobs are listed in arrival order. The value is a real number: it is compared up to `tolerance`.
+    `time[j, w - 1, p - 1]`: ns of an iteration of job j with w workers and p PSs, `NEVER` if it cannot train so. Jobs
+    are listed in arrival order. The value is a real number: it is compared up to `tolerance`.
     """
 
     kind: ClassVar[str] = "workers.horizon"
@@ -78,7 +78,7 @@ class Horizon(contract.Instance):
 
     def check(self) -> None:
         if not len(self.arrival):
-            # A file cannot tell 0 x 4 x 4 from 0 x 0 x 0: without jobs, the table is for one worker and one PS.
+            # A file cannot distinguish 0 x 4 x 4 from 0 x 0 x 0: without jobs, the table is for one worker and one PS.
             empty = np.zeros((0, 1, 1), dtype=np.int64)
             empty.flags.writeable = False
             object.__setattr__(self, "time", empty)
@@ -106,7 +106,7 @@ class Horizon(contract.Instance):
 
     @property
     def allowed(self) -> np.ndarray[tuple[int, int, int], np.dtype[np.bool_]]:
-        """jobs x workers x ps: configurations in which a job can train and that fit the cluster alone."""
+        """Return the configurations in which a job can train and fits the cluster, shape (jobs, workers, ps)."""
         _, workers, ps = self.time.shape
         w = np.arange(1, workers + 1)[None, :, None, None]
         p = np.arange(1, ps + 1)[None, None, :, None]
@@ -115,12 +115,12 @@ class Horizon(contract.Instance):
 
     @property
     def alone(self) -> list[int]:
-        """ns that each job takes with the whole cluster to itself."""
+        """Return the ns that each job takes with the complete cluster to itself."""
         fastest = np.where(self.allowed, self.time, NEVER).min(axis=(1, 2), initial=NEVER)
         return [b * t for b, t in zip(self.remaining.tolist(), fastest.tolist(), strict=True)]
 
     def table(self, plan: Stages) -> dict[str, Any]:
-        """Every entry of the plan with its job's model; times in ns."""
+        """Return one row per entry of the plan with its job's model; times in ns."""
         names = np.array(self.models, dtype=object)
         return {
             "stage": plan.stage,

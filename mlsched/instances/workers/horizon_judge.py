@@ -1,17 +1,18 @@
 """The judge of workers over a horizon, written from the statement of the fluid model alone.
 
-1. Stages follow each other from time 0; no stage ends before it begins.
-2. A job works only from its arrival on and up to the stage at whose end it finishes; a configuration is one in which
-   it can train. A stage in which a job works begins no earlier than the job arrives.
+1. Stages follow each other from time 0; a stage never ends before it begins.
+2. A job works only from its arrival on and up to the stage at whose end it finishes, in configurations in which it can
+train. A stage in which a job works begins no earlier than the job arrives.
 3. In a stage, a job's configurations together take no more time than the stage lasts: a job is in one at a time.
-4. In a stage, for every resource: sum of (time x demand) over all entries <= capacity x length of the stage. With
-   every entry spread evenly over the stage, this says that the demand of all mixtures fits at every instant: time-
-   sharing. No floor: parts of iterations count, and changing configurations is free.
-5. By its finish each job has done all its iterations: sum of time / (time of an iteration) >= B. Because plans hold
-   whole ns, up to GRAIN ns are granted to each of the job's entries, and WORK of B for the accuracy of an LP solver.
+4. In a stage, for every resource: sum of (time x demand) over all entries <= capacity x length of the stage. With every
+entry spread evenly over the stage, the demand of all mixtures fits at every instant: time-sharing. Without a floor:
+parts of iterations count, and changing configurations is free.
+5. By its finish each job has done all its iterations: sum of time / (time of an iteration) >= B. Because plans have
+integer ns, up to GRAIN ns are granted to each of the job's entries, and WORK of B for the accuracy of an LP solver.
 6. `total_jct` = sum over the jobs of (end of its stage `finish` - arrival), in ms.
 
-3. and 4. are checked in integers, exactly. Plain loops: shares no code with the models and rules it judges."""
+3. and 4. are checked in integers, exactly. Plain loops; it does not share code with the models and rules it judges.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ from mlsched.core.errors import InvalidInput, with_article
 if TYPE_CHECKING:
     from mlsched.instances.workers.horizon import Horizon, Stages
 
-#: An entry of `time` that stands for "cannot train" (2^53).
+#: An entry of `time` that means "cannot train" (2^53).
 CANNOT = 9007199254740992
-#: ns granted to every entry: its own rounding and that of the ends of its stage.
+#: ns granted to every entry: its own rounding and the rounding of its stage's ends.
 GRAIN = 2
 #: Share of a job's iterations that may be missing.
 WORK = Fraction(1, 10**7)
@@ -34,7 +35,7 @@ NS = 1000000
 
 
 def violations(horizon: Horizon, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, horizon.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]
     answer: Any = plan
@@ -124,7 +125,7 @@ def _unfinished(horizon: Horizon, plan: Stages) -> list[str]:
 
 
 def evaluate(horizon: Horizon, plan: Stages) -> dict[str, float]:
-    """Objective name -> value in ms. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    """Evaluate the objectives, in ms, of a well-formed `plan`; `violations` checks feasibility."""
     if malformed := _malformed(horizon, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     total = 0

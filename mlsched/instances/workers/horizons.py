@@ -31,7 +31,7 @@ HORIZONS: Mapping[str, Preset] = {
 
 
 def horizon(preset: str, seed: int = 0) -> Horizon:
-    """The horizon of a preset and a seed."""
+    """Return the horizon of a preset and a seed."""
     if preset not in HORIZONS:
         raise UnknownName(f"workers has no horizon '{preset}'; there are {', '.join(HORIZONS)}")
     sizes: dict[str, Any] = dict(HORIZONS[preset].sizes)
@@ -49,8 +49,8 @@ def generate_horizon(
 ) -> Horizon:
     """Draw a horizon: `rate` arrivals per hour, the first at time 0; models and iterations uniform as in the paper.
 
-    most_workers, most_ps: size of the tables. Beyond them no configuration is of use: the cluster has 10 GPUs, and with
-    10 workers none of the models gains from more than 18 PSs.
+    most_workers, most_ps: Size of the tables. Larger configurations are useless: the cluster has 10 GPUs, and with 10
+    workers all models stop gaining at 18 PSs or fewer.
     """
     check_size("jobs x workers x PSs", max(jobs, len(MODELS)) * most_workers * most_ps)
     gaps = rng.exponential(3_600_000 / rate, max(0, jobs - 1))
@@ -78,7 +78,7 @@ def from_jobs(
     most_workers: int = 10,
     most_ps: int = 20,
 ) -> Horizon:
-    """The horizon of jobs of known models, in arrival order (`arrival` in ms); an iteration's time is ceil(g) ns."""
+    """Build the horizon of jobs of known models by arrival (`arrival` in ms); an iteration's time is ceil(g) ns."""
     kinds: list[int] = np.asarray(model, dtype=np.int64).tolist()
     tables = [m.speed.times(most_workers, most_ps).nanoseconds() for m in models]
 

@@ -1,8 +1,8 @@
-"""The workers question as data, and the shape of its answer.
+"""The workers decision and its plan.
 
-A cluster trains many jobs, each by data parallelism with parameter servers (PSs). Decide how many workers and PSs each
-job gets now. How long a job will take with `w` workers and `p` PSs is a table, made beforehand from a speed model
-(`speed.py`): answering needs no knowledge of models, and "optimal" means optimal for the tables.
+A cluster trains many jobs, each by data parallelism with parameter servers (PSs). Decide the workers and PSs of each
+job now. A table lists the time of a job with `w` workers and `p` PSs. It is computed beforehand from a speed model
+(`speed.py`): a solver needs no knowledge of models, and "optimal" means optimal for the tables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mlsched.instances.workers import judge
 
 #: In `cost`: the job cannot train with so many workers and PSs.
 NEVER = EXACT
-#: What a job that is left out loses at least, ms: Optimus decides every 600 s.
+#: Least loss of a waiting job, ms: Optimus decides every 600 s.
 DELAY = 600_000
 
 
@@ -39,14 +39,14 @@ class Instance(contract.Instance):
     """One allocation of workers and PSs (Chic Section 2.2; Optimus Section 4.1).
 
     Jobs are listed in arrival order. Each gets at least one worker and one PS, or neither (it waits). All together may
-    use `capacity`, which is net of anything reserved.
+    use `capacity`, which is net of reservations.
 
     `cost[j, w - 1, p - 1]`: ms in which job j finishes all its remaining iterations with w workers and p PSs, that is
-    ceil(B g(w, p)) from the unrounded time g of an iteration; `NEVER` where it cannot train so. `waiting[j]`: ms
-    charged when the job is left without (see `waiting_terms` for the default). The decision is judged as if it stood
-    until every job has finished, which is how Optimus predicts completion times; the clock asks again at each change.
+    ceil(B g(w, p)) from the unrounded time g of an iteration; `NEVER` if it cannot train so. `waiting[j]`: ms charged
+    if the job waits (see `waiting_terms` for the default). The decision is judged as if it stayed until every job has
+    finished, which is how Optimus predicts completion times; the simulated clock decides again at each change.
 
-    The other fields decide nothing here; they are what rules and policies may look at.
+    The other fields do not affect feasibility or value; rules and policies may read them.
     """
 
     kind: ClassVar[str] = "workers.instance"
@@ -75,7 +75,7 @@ class Instance(contract.Instance):
 
     def check(self) -> None:
         if not len(self.waiting):
-            # A file cannot tell 0 x 4 x 4 from 0 x 0 x 0: without jobs, the table is for one worker and one PS.
+            # A file cannot distinguish 0 x 4 x 4 from 0 x 0 x 0: without jobs, the table is for one worker and one PS.
             empty = np.zeros((0, 1, 1), dtype=np.int64)
             empty.flags.writeable = False
             object.__setattr__(self, "cost", empty)
@@ -100,36 +100,36 @@ class Instance(contract.Instance):
             raise InvalidInput(f"total_jct can reach {total}, expected below 2^53; lower cost or waiting")
 
     def table(self, plan: Plan) -> dict[str, Any]:
-        """Every job with its model, workers and PSs; 0 of both where it waits."""
+        """Return one row per job with its model, workers and PSs; 0 of both if it waits."""
         names = np.array(self.models, dtype=object)
         return {"job": np.arange(len(plan.workers)), "model": names[self.model], "workers": plan.workers, "ps": plan.ps}
 
 
 def waiting_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
-    """The default `waiting`: slowest[j] + max over the jobs of slowest + delay, in ms.
+    """Return the default `waiting`: slowest[j] + max over the jobs of slowest + delay, in ms.
 
-    slowest[j] is the cost with one worker and one PS (the largest there is, where that is not allowed; 0 for a job
-    that can never train). Read: in the worst case a job left out waits until one that crawls with a single pair is
-    done, a decision follows within `delay`, and it crawls itself. The middle term keeps the optimum from starving
-    anyone for the speed of others: giving a waiting job its first pair saves at least max slowest + delay, and taking a
-    pair (that is large enough) from a job with two or more of each loses less than that, unless the job would then be
-    slower than with a single pair.
+    slowest[j] is the cost with one worker and one PS (the largest cost, if that is not allowed; 0 for a job that can
+    never train). Meaning: in the worst case a waiting job waits until the slowest job with a single pair is done, a
+    decision follows within `delay`, and it also gets a single pair. The middle term prevents the optimum from starving
+    a job for the speed of others. Giving a waiting job its first pair saves at least max slowest + delay. Taking a
+    (sufficiently large) pair from a job with two or more of each loses less, unless the job would then be slower than
+    with a single pair.
     """
     slowest = _slowest(cost)
     return np.asarray(slowest + slowest.max(initial=0) + delay, dtype=np.int64)
 
 
 def pair_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
-    """Another interpretation of `waiting`: slowest[j] + delay, in ms.
+    """Return another interpretation of `waiting`: slowest[j] + delay, in ms.
 
-    What a job loses that waits for the next decision and then crawls with a single pair. It leaves it open whether a
-    few jobs should be sped up while others wait: sharing among all is not always best for the sum.
+    This is the loss of a job that waits for the next decision and then runs with a single pair. Speeding up a few jobs
+    while others wait may then be optimal: sharing among all does not always minimise the sum.
     """
     return np.asarray(_slowest(cost) + delay, dtype=np.int64)
 
 
 def _slowest(cost: IntArray) -> IntArray:
-    """Cost with one worker and one PS; the largest where that is not allowed, 0 where nothing is."""
+    """Return the cost with one worker and one PS; the largest if that is not allowed, 0 if nothing is."""
     allowed = np.where(cost == NEVER, 0, cost)
     pair = allowed[:, 0, 0]
     return np.where(pair > 0, pair, allowed.max(axis=(1, 2), initial=0))

@@ -1,11 +1,11 @@
 """The judge of the workers problem, written from the statement alone.
 
 1. Every job has at least one worker and one PS, or neither (then it waits).
-2. A job has no more workers and PSs than its table covers, and not a combination with which it cannot train.
+2. A job's workers and PSs are within its table, in a combination with which it can train.
 3. For every resource: demand of all workers and PSs together <= capacity.
 4. `total_jct` = sum over the jobs of cost[j, workers, ps], or waiting[j] for a job that has neither.
 
-Plain loops over Python integers: shares no code with the models and rules it judges.
+Plain loops over Python integers; it does not share code with the models and rules it judges.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mlsched.core.errors import InvalidInput, with_article
 if TYPE_CHECKING:
     from mlsched.instances.workers.instance import Instance, Plan
 
-#: An entry of `cost` that stands for "cannot train" (2^53).
+#: An entry of `cost` that means "cannot train" (2^53).
 CANNOT = 9007199254740992
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
@@ -63,7 +63,7 @@ def _overfull(instance: Instance, plan: Plan) -> list[str]:
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    """Evaluate the objectives of a well-formed `plan`; `violations` checks feasibility."""
     if malformed := _malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     total = 0

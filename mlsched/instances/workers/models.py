@@ -1,7 +1,7 @@
 """The models and the cluster of the Chic paper (Section 6.1), with Optimus parameters that the paper does not print.
 
-Demands are printed. Speeds are not: the parameters below are ours, chosen so that jobs of 100 to 200 iterations take
-what the paper's figures show (average completion times of 1,700 to 2,700 s). g is Optimus' synchronous model.
+Demands are printed. Speeds are not: the parameters below are ours, chosen so that jobs of 100 to 200 iterations match
+the paper's figures (average completion times of 1,700 to 2,700 s). g is Optimus' synchronous model.
 """
 
 from __future__ import annotations

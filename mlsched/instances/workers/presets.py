@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mlsched.core.contract import Preset
 
-#: Tables in which every number of workers and PSs that may help a job of the paper has its place.
+#: Tables with every useful number of workers and PSs for a job of the paper.
 WIDE = {"most_workers": 16, "most_ps": 20}
 
 PRESETS: Mapping[str, Preset] = {

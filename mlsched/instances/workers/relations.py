@@ -1,4 +1,4 @@
-"""What is known of the optimum of a changed workers instance."""
+"""Metamorphic relations: the optimum of a changed workers instance relative to the original's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _some(instance: Instance, chosen: Any) -> dict[str, Any]:
 
 
 def _relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
-    # Jobs are listed in arrival order, by `waited`, which decides nothing.
+    # Jobs are listed in arrival order, by `waited`, which does not affect the value.
     count = len(instance.waiting)
     return instance.replace(**_some(instance, rng.permutation(count)) | {"waited": np.zeros(count, dtype=np.int64)})
 

@@ -1,8 +1,8 @@
-"""How long an iteration takes with w workers and p PSs: speed models, and the one place where times are rounded.
+"""Speed models: the time of an iteration with w workers and p PSs, and the only rounding of times.
 
-A model gives g(w, p) in seconds as an exact rational: its parameters are read as the decimal numbers they print as
-(0.15 is 15/100). `Times` holds a model's whole table of g as fractions of a millisecond, so that what follows from g is
-exact in integers: `cost` is ceil(B g), `iterations` is floor(t / g), and nothing is rounded twice.
+A model gives g(w, p) in seconds as an exact rational: its parameters are read as their printed decimals (0.15 is
+15/100). `Times` has a model's complete table of g as fractions of a millisecond, so that derived integers are exact:
+`cost` is ceil(B g), `iterations` is floor(t / g), and each value is rounded only once.
 
 Paper: Peng, Bao, Chen, Wu, Guo, "Optimus", EuroSys 2018, Section 3.2.
 """
@@ -31,7 +31,7 @@ _INT64 = 2**63 - 1
 
 
 def exact(value: Seconds) -> Fraction:
-    """`value` as the fraction that its shortest decimal says: 0.15 is 15/100, not the binary float next to it."""
+    """Convert `value` to the fraction of its shortest decimal: 0.15 is 15/100, not the nearest binary float."""
     return value if isinstance(value, Fraction) else Fraction(str(value))
 
 
@@ -41,16 +41,16 @@ class SpeedModel(ABC):
 
     @abstractmethod
     def seconds(self, workers: int, ps: int) -> Fraction | None:
-        """g(w, p) > 0 in seconds, exact, for w, p >= 1; None where the job cannot train so."""
+        """Return g(w, p) > 0 in seconds, exact, for w, p >= 1; None if the job cannot train so."""
 
     def times(self, workers: int, ps: int) -> Times:
-        """The table of g for 1..`workers` workers and 1..`ps` PSs; made once for equal models and sizes."""
+        """Return the cached table of g for 1..`workers` workers and 1..`ps` PSs."""
         for name, size in (("workers", workers), ("ps", ps)):
             check_range(name, size, 1, 10**6)
         return _times(self, workers, ps)
 
     def _check(self, **parameters: Seconds) -> None:
-        """Refuse parameters that are no finite numbers >= 0, and models in which an iteration can take no time."""
+        """Reject parameters that are not finite numbers >= 0, and models whose iterations can take 0 seconds."""
         for name, value in parameters.items():
             if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)) or not 0 <= value < math.inf:
                 raise InvalidInput(f"{name}: {value!r}, expected a finite number of seconds >= 0")
@@ -62,9 +62,9 @@ class SpeedModel(ABC):
 class Synchronous(SpeedModel):
     """Optimus, synchronous training: g = theta0_m / w + theta1 + theta2 w / p + theta3 w + theta4 p seconds.
 
-    theta0_m: forward propagation of a whole batch of M samples, shared by the workers (theta0 M). theta1: backward
-    propagation and what else does not shrink. theta2: transfer of the model to and from a PS that serves w / p workers'
-    worth of it. theta3, theta4: overhead for every worker and every PS.
+    theta0_m: forward propagation of a complete batch of M samples, shared by the workers (theta0 M). theta1: backward
+    propagation and other constant parts. theta2: transfer of the model to and from a PS that serves w / p workers.
+    theta3, theta4: overhead for every worker and every PS.
     """
 
     theta0_m: Seconds
@@ -129,9 +129,9 @@ class Table(SpeedModel):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Times:
-    """g as exact fractions of a millisecond: numerator / denominator by [w - 1, p - 1]; 0 / 1 where it cannot train.
+    """g as exact fractions of a millisecond: numerator / denominator by [w - 1, p - 1]; 0 / 1 if it cannot train.
 
-    The arrays are int64, or of Python integers where int64 is too small for the entries.
+    The arrays are int64, or of Python integers if int64 is too small for the entries.
     """
 
     numerator: Any
@@ -139,7 +139,7 @@ class Times:
 
     @functools.cached_property
     def allowed(self) -> Any:
-        """Where the job can train: booleans by [w - 1, p - 1]."""
+        """Return the configurations in which the job can train: booleans by [w - 1, p - 1]."""
         return self.numerator > 0
 
     @functools.cached_property
@@ -147,7 +147,7 @@ class Times:
         return max(map(int, self.numerator.flat)), max(map(int, self.denominator.flat))
 
     def cost(self, remaining: int) -> IntArray:
-        """ceil(B g) in ms by [w - 1, p - 1] for B = `remaining` iterations; `NEVER` where the job cannot train."""
+        """Return ceil(B g) in ms by [w - 1, p - 1] for B = `remaining` iterations; `NEVER` if the job cannot train."""
         check_range("remaining", remaining, 1, EXACT)
         top = self.numerator if self._largest[0] * remaining <= _INT64 else self.numerator.astype(object)
         value = -((-remaining * top) // self.denominator)
@@ -156,18 +156,18 @@ class Times:
         return np.where(self.allowed, value, NEVER).astype(np.int64)
 
     def iterations(self, milliseconds: int, workers: int, ps: int) -> int:
-        """floor(t / g): whole iterations done in so many ms with `workers` workers and `ps` PSs; 0 without either."""
+        """Return floor(t / g): complete iterations in this time with these workers and PSs; 0 without either."""
         if not workers or not ps or not self.allowed[workers - 1, ps - 1]:
             return 0
         g = Fraction(int(self.numerator[workers - 1, ps - 1]), int(self.denominator[workers - 1, ps - 1]))
         return milliseconds // g
 
     def milliseconds(self) -> Any:
-        """g in ms as floats, infinite where the job cannot train."""
+        """Return g in ms as floats, infinite if the job cannot train."""
         return np.where(self.allowed, self.numerator / self.denominator, np.inf).astype(np.float64)
 
     def nanoseconds(self) -> IntArray:
-        """ceil(g) in ns, `NEVER` where the job cannot train: a table of integers for those who need one."""
+        """Return ceil(g) in ns, `NEVER` if the job cannot train: a table of integers."""
         value = -((-(10**6) * self.numerator.astype(object)) // self.denominator)
         if (value >= NEVER).any():
             raise InvalidInput(f"an iteration takes {max(map(int, value.flat))} ns, expected below 2^53")

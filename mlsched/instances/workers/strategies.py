@@ -1,7 +1,7 @@
-"""A Hypothesis strategy of small workers instances: adversarial where the generator is realistic.
+"""A Hypothesis strategy of small workers instances: adversarial, unlike the realistic generator.
 
-Costs are drawn entry by entry from few numbers, so that ties, combinations that are not allowed, jobs that can never
-train and tables in which more workers slow a job down are common; tasks may demand nothing of a resource, or of any.
+Costs are drawn entry by entry from few numbers, so that ties, forbidden combinations, jobs that can never train and
+tables in which more workers slow a job down are common. Tasks may have zero demand for some or all resources.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def instances(
     *, jobs: int = 4, workers: int = 3, ps: int = 3, resources: int = 3, amount: int = 10
 ) -> SearchStrategy[Instance]:
-    """Instances within so many jobs, columns, resources and units of each (brute force takes milliseconds)."""
+    """Generate instances within these numbers of jobs, columns, resources and units (brute force: milliseconds)."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -62,7 +62,7 @@ def instances(
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two to four jobs share what is enough for each alone, and all gain from more of it."""
+    """Generate instances in which two to four jobs share enough for each one separately, and all gain from more."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -75,7 +75,7 @@ def contended() -> SearchStrategy[Instance]:
         work = column(30, 60, 90, 120)[:, None, None]
         speed = np.arange(1, wide + 1)[:, None] * np.arange(1, high + 1)[None, :]
         demand, ps = column(1, 1, 2)[:, None], column(0, 1, 1)[:, None]
-        whole = int((wide * demand + high * ps).max())  # what the largest job can use alone
+        whole = int((wide * demand + high * ps).max())  # the largest use of a single job
         return Instance(
             resources=("gpu",),
             models=("a",),

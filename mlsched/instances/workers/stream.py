@@ -1,10 +1,10 @@
-"""The workers question online: jobs arrive by chance, and the answer is a policy, what to do in every state.
+"""The workers problem online and its policy: jobs arrive by chance, and each state has an allocation.
 
-The same cluster and clock as in the simulated world: workers and PSs are shared out anew whenever jobs come or go, and
-a re-schedule costs each job the iteration it has started (Chic, Eq. 7). What will arrive is not known, only how likely
-it is. So the best policy is the best that any scheduler can do that knows no more than the present and the odds; how
-far a rule is from it is what it decides badly, and how far it is from a schedule made with all arrivals known is what
-not knowing them costs. The judge's docstring has the rules.
+The cluster and clock are those of the simulated world: workers and PSs are reallocated whenever jobs come or leave, and
+a re-schedule costs each job the iteration it has started (Chic, Eq. 7). Arrivals are known only by their probabilities.
+The best policy is therefore the best possible online scheduler. The distance of a rule from it measures the rule's
+decisions. Its own distance from a schedule with all arrivals known measures the value of that knowledge. The judge's
+docstring has the rules.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NS = 10**6
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Policy(contract.Plan):
-    """What each state gets, a row per state. Slots are jobs that are there, in arrival order; free slots come last.
+    """The allocation in each state, one row per state. Slots are present jobs in arrival order; free slots come last.
 
-    Rows of states that no run comes to are not read.
+    Rows of unreachable states are not read.
     """
 
     kind: ClassVar[str] = "workers.policy"
@@ -47,7 +47,7 @@ class Policy(contract.Plan):
 class Stream(contract.Instance):
     """A few jobs that arrive by chance: the first at time 0, each further one after a memoryless gap.
 
-    Time is counted in whole ms. In each ms since the last arrival the next job comes with probability 1 / gap: a
+    Time is counted in integer ms. In each ms since the last arrival the next job comes with probability 1 / gap: a
     Poisson process on the world's clock. A job is of type i with probability chance[i] / sum of chance.
     """
 
@@ -96,7 +96,7 @@ class Stream(contract.Instance):
 
     @property
     def allowed(self) -> np.ndarray[tuple[int, int, int], np.dtype[np.bool_]]:
-        """models x workers x ps: configurations in which a job can train and that fit the cluster alone."""
+        """Return the configurations in which a model can train and fits the cluster, shape (models, workers, ps)."""
         _, workers, ps = self.time.shape
         w = np.arange(1, workers + 1)[None, :, None, None]
         p = np.arange(1, ps + 1)[None, None, :, None]
@@ -104,7 +104,7 @@ class Stream(contract.Instance):
         return np.asarray((self.time < NEVER) & (use <= self.capacity).all(axis=3))
 
     def table(self, plan: Policy) -> dict[str, Any]:
-        """Every state, the jobs that are there and what they get, in words."""
+        """Return one row per state, with the present jobs and their allocations in words."""
         jobs, given = [], []
         for row in range(len(plan.coming)):
             slots = np.flatnonzero(plan.remaining[row]).tolist()

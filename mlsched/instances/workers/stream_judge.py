@@ -1,16 +1,16 @@
-"""The judge of workers online, written from the statement alone: it follows every way that a run can take.
+"""The judge of workers online, written from the statement alone: it follows every possible run.
 
 1. The first job arrives at time 0. In each ms since the last arrival (from the first ms on) the next job comes with
-   probability 1 / gap, until `jobs` have come; it is of type i with probability chance[i] / sum of chance.
-2. A state is the jobs that are there, in arrival order, each with its model and the iterations that it has left, and
-   how many are still to come. Whenever a job arrives or one is done, the policy's row of the state is carried out: each
-   job has at least one worker and one PS with which it can train, or neither; all fit the capacity; somebody trains.
-3. A job that trains with iterations of g ns finishes its B iterations in ceil(B g / 10^6) ms. When something happens
-   before, after t ms, floor(10^6 t / g) of them are done, and the started one is lost.
-4. A policy has one row for each state that a run may come to.
+probability 1 / gap, until `jobs` have come; it is of type i with probability chance[i] / sum of chance.
+2. A state is the present jobs, in arrival order, each with its model and its iterations left, and the number of jobs to
+come. Whenever a job arrives or one is done, the policy's row of the state is carried out: each job has at least one
+worker and one PS with which it can train, or neither; all fit the capacity; at least one job trains.
+3. A job that trains with iterations of g ns finishes its B iterations in ceil(B g / 10^6) ms. If an event comes before,
+after t ms, floor(10^6 t / g) of them are done, and the started one is lost.
+4. A policy has one row for each reachable state.
 5. `expected_total_jct` = expectation of the sum over the jobs of (finish - arrival), ms: a real number.
 
-Plain loops; shares no code with the simulated world and the solvers. Probabilities are floats.
+Plain loops; it does not share code with the simulated world and the solvers. Probabilities are floats.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from mlsched.core.errors import InvalidInput, with_article
 if TYPE_CHECKING:
     from mlsched.instances.workers.stream import Policy, Stream
 
-#: An entry of `time` that stands for "cannot train" (2^53); ns in a ms.
+#: An entry of `time` that means "cannot train" (2^53); ns in a ms.
 CANNOT, NS = 9007199254740992, 1000000
-#: (model, iterations left) of the jobs that are there; what each of them gets.
+#: (model, iterations left) of the present jobs; the allocation of each.
 Jobs = tuple[tuple[int, int], ...]
 Given = tuple[tuple[int, int], ...]
 State = tuple[int, Jobs]
 
 
 def violations(stream: Stream, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, stream.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(stream.plan_type.kind)}"]
     policy: Any = plan
@@ -44,7 +44,7 @@ def violations(stream: Stream, plan: Any) -> list[str]:
 
 
 def evaluate(stream: Stream, plan: Policy) -> dict[str, float]:
-    """Objective name -> value, ms, of a feasible plan."""
+    """Evaluate the objectives, ms, of a feasible plan."""
     try:
         return {"expected_total_jct": _expected(stream, plan)}
     except InvalidInput as wrong:
@@ -71,7 +71,7 @@ def realised(stream: Stream, plan: Policy, arrival: list[int], kind: list[int]) 
 
 
 def _rows(stream: Stream, plan: Policy) -> dict[State, Given]:
-    """State -> what its jobs get."""
+    """Return the allocation of the jobs of each state."""
     rows: dict[State, Given] = {}
     for k in range(len(plan.coming)):
         slots = [s for s in range(plan.model.shape[1]) if int(plan.remaining[k, s]) > 0]
@@ -90,7 +90,7 @@ def _said(state: State) -> str:
 
 
 def _given(stream: Stream, rows: dict[State, Given], state: State) -> Given:
-    """What the policy gives the jobs of a state; InvalidInput where it does not say, or says what is not allowed."""
+    """Return the policy's allocation in a state; InvalidInput if it is missing or not allowed."""
     if state not in rows:
         raise InvalidInput(f"a row is missing for {_said(state)}")
     given, jobs = rows[state], state[1]
@@ -112,13 +112,13 @@ def _given(stream: Stream, rows: dict[State, Given], state: State) -> Given:
 
 
 def _first_finish(stream: Stream, jobs: Jobs, given: Given) -> int:
-    """Rule 3: after how many ms the first of the jobs is done."""
+    """Return after how many ms the first of the jobs is done, by rule 3."""
     times = [int(stream.time[m, w - 1, p - 1]) * b for (m, b), (w, p) in zip(jobs, given, strict=True) if w]
     return min(-(-time // NS) for time in times)
 
 
 def _after(stream: Stream, jobs: Jobs, given: Given, ms: int) -> Jobs:
-    """Rule 3: the jobs that are left when something happens after so many ms."""
+    """Return the remaining jobs if an event comes after `ms`, by rule 3."""
     left = []
     for (m, b), (w, p) in zip(jobs, given, strict=True):
         done = 0
@@ -130,7 +130,7 @@ def _after(stream: Stream, jobs: Jobs, given: Given, ms: int) -> Jobs:
 
 
 def _changes(stream: Stream, jobs: Jobs, given: Given, end: int) -> list[int]:
-    """The ms before `end` from which on one iteration more of some job is done; the first ms among them."""
+    """Return the ms before `end` at which some job completes another iteration; the first ms among them."""
     times = {1}
     for (m, b), (w, p) in zip(jobs, given, strict=True):
         if w:
@@ -140,7 +140,7 @@ def _changes(stream: Stream, jobs: Jobs, given: Given, end: int) -> list[int]:
 
 
 def _expected(stream: Stream, plan: Policy) -> float:
-    """Rule 5. The states that a run may come to are worked off, those with most jobs to come and to do last."""
+    """Compute rule 5 over the reachable states; states with most future jobs and work come last."""
     rows, value = _rows(stream, plan), dict[State, float]()
     total = sum(int(c) for c in stream.chance)
     kinds = [
@@ -164,7 +164,7 @@ def _expected(stream: Stream, plan: Policy) -> float:
         ended = _after(stream, jobs, given, end)
         if not coming:
             return len(jobs) * end + worth((0, ended))
-        stay = 1 - 1 / stream.gap  # of a ms in which nobody comes
+        stay = 1 - 1 / stream.gap  # of a ms without an arrival
         parts = []
         changes = [*_changes(stream, jobs, given, end), end]
         for since, until in zip(changes, changes[1:], strict=False):
@@ -172,7 +172,7 @@ def _expected(stream: Stream, plan: Policy) -> float:
             if probability:
                 parts.append(probability * arrival(coming, _after(stream, jobs, given, since)))
         alone = stay ** (end - 1)
-        if alone:  # what no run comes to needs no row
+        if alone:  # an unreachable state needs no row
             parts.append(alone / stream.gap * arrival(coming, ended))
         if alone * stay:
             parts.append(alone * stay * worth((coming, ended)))

@@ -42,9 +42,12 @@ def generate_stream(
 ) -> Stream:
     """Draw a stream.
 
-    types: of jobs, each of a model drawn evenly and of `short` to `long` iterations, equally likely. gpus, cores: of
-    the cluster; memory is no limit. load: mean time of a job alone on the cluster over the mean gap between two
-    arrivals; so few jobs meet where it is high.
+    Args:
+        rng: Source of randomness.
+        types: Types of jobs, each of a model drawn evenly and of `short` to `long` iterations, equally likely.
+        gpus, cores: GPUs and cores of the cluster; memory is unlimited.
+        load: Mean time of a job by itself on the cluster over the mean gap between two arrivals; in a short stream, few
+            jobs overlap unless it is high.
     """
     if long < short:
         raise InvalidInput(f"long: {long}, expected at least short, {short}")

@@ -14,7 +14,7 @@ from mlsched.core.fields import IntArray
 from mlsched.instances.workers.instance import DELAY, Instance, pair_terms, waiting_terms
 from mlsched.instances.workers.models import TrainingModel
 
-#: Interpretations of what a waiting job is charged: a function of the cost table and the delay, by name.
+#: Interpretations of the charge of a waiting job: a function of the cost table and the delay, by name.
 WAITING = {"slowest": waiting_terms, "pair": pair_terms}
 
 
@@ -32,12 +32,17 @@ def from_models(
     delay: int = DELAY,
     **observed: Any,
 ) -> Instance:
-    """The instance of jobs of known models, in arrival order.
+    """Build the instance of jobs of known models, in arrival order.
 
-    capacity: of each resource, what may be used now. model: index into `models` of each job. remaining: iterations
-    left. most_workers, most_ps: size of the tables. waiting, delay: how a waiting job is charged (`WAITING`) and the
-    ms until the next decision. observed: `current_workers`, `current_ps`, `waited` and `backlog` of the instance, 0 by
-    default.
+    Args:
+        capacity: Available amount of each resource.
+        models: Speed models and demands.
+        model: Index into `models` of each job.
+        remaining: Iterations left of each job.
+        most_workers, most_ps: Size of the tables.
+        waiting: Charge of a waiting job (`WAITING`).
+        delay: Milliseconds until the next decision.
+        observed: `current_workers`, `current_ps`, `waited` and `backlog` of the instance, 0 by default.
     """
     kinds, iterations = np.asarray(model, dtype=np.int64), np.asarray(remaining, dtype=np.int64)
     jobs = len(kinds)

@@ -1,10 +1,10 @@
-"""Harmony-plus: a learned rule of what to place next, on slowdowns that were learned from history.
+"""Harmony-plus: a learned rule for the next placement step, on slowdowns that were learned from history.
 
-Ours, after Harmony (Bao, Peng, Wu, INFOCOM 2019). As there, nothing is known of interference but the speeds that
-placements of the past were measured to have: a model of slowdowns by type is fitted to them (`plus_speeds`). Other
-than there, the network is the same function for every job and every server (`plus_net`), so that it answers any number
-of jobs, servers and resources; it places parts of jobs and may choose any waiting job next; and it learns from exact
-answers to small questions, asked of the fitted model, and then from its own best ones (`mlsched train harmony-plus`).
+Ours, after Harmony (Bao, Peng, Wu, INFOCOM 2019). As in the paper, interference is known only from the measured speeds
+of past placements: a model of slowdowns by type is fitted to them (`plus_speeds`). Unlike in the paper, the network is
+the same function for every job and every server (`plus_net`), so it accepts any number of jobs, servers and resources.
+It places parts of jobs and may choose any waiting job next. It learns from exact answers to small instances of the
+fitted model, then from its own best answers (`mlsched train harmony-plus`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mlsched.learned.placement.plus_speeds import Speeds
 from mlsched.learned.placement.plus_state import Question, States
 from mlsched.learned.weights import Weights, of
 
-#: Instead of a candidate: none is taken.
+#: Stands for a candidate: take none of them.
 NONE = -1
 
 
@@ -30,11 +30,14 @@ NONE = -1
 def answer(
     instance: Instance, *, rng: np.random.Generator, weights: str = "", samples: Annotated[int, Range(1, 10**4)] = 8
 ) -> Plan:
-    """One part of a job after the other by a learned score; the best of several placements by learned speeds.
+    """Place one part of a job after the other by a learned score; the best of several placements.
 
-    weights: a file that `mlsched train harmony-plus` wrote; "": the weights that come with mlsched. samples: so many
-    placements are made, the first always by the highest score, the others drawn by their scores; the one with the
-    highest total speed by the fitted model is the answer. The instance's interference is not looked at.
+    Args:
+        instance: The placement decision. Its interference is not read.
+        rng: Source of randomness of the drawn placements.
+        weights: File that `mlsched train harmony-plus` wrote; "" for the weights that come with mlsched.
+        samples: Number of placements. The first always takes the highest score, the others draw by their scores. The
+            answer has the highest total speed in the fitted model.
     """
     net, speeds = _made(of("harmony-plus", "placement", weights))
     states = States(Question(instance, speeds), samples)
@@ -48,7 +51,7 @@ def _made(weights: Weights) -> tuple[PlusNet, Speeds]:
 
 
 def fill(states: States, net: PlusNet, rng: np.random.Generator) -> list[View]:
-    """Take steps until every state is done: the first the best by score, the others drawn. What was seen, in order."""
+    """Take steps until every state is done, and return the views in order; the first state takes the best score."""
     seen = []
     while not states.done.all():
         view, at = states.look()
@@ -62,7 +65,7 @@ def fill(states: States, net: PlusNet, rng: np.random.Generator) -> list[View]:
 
 
 def choose(view: View, scores: Any, stop: Any, rng: np.random.Generator) -> Any:
-    """The candidate that each state takes, or NONE: it stops, or has none."""
+    """Choose each state's candidate, or NONE if it stops or has no candidate."""
     ends = np.searchsorted(view.state, np.arange(len(stop) + 1))
     if len(stop) > 1:  # the Gumbel-max way of drawing from a softmax, but for the first state
         scores, stop = scores.astype(np.float64), stop.astype(np.float64)

@@ -1,7 +1,7 @@
-"""Harmony's policy: a network over the paper's state places one task after the other (Section IV of its paper).
+"""Harmony's policy: a network over the paper's state places one task after the other (Section IV).
 
-The network (Fig. 7): a fully connected layer for each job and one for each server, the same for all jobs and for all
-servers, then fully connected layers (196-196-128), then a softmax over the 2 M N' actions, masked by what is valid.
+The network (Fig. 7) has one fully connected layer for all jobs and one for all servers. Fully connected layers
+(196-196-128) follow, then a softmax over the 2 M N' actions, masked by validity.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Net:
         self.body = Mlp(tensors)
 
     def __call__(self, features: Any) -> Any:
-        """Logits (rows x actions) of states (rows x features, see `Board.features`)."""
+        """Compute the logits, shape (rows, actions), of states, shape (rows, features), see `Board.features`."""
         s, rows = self.shape, len(features)
         cut = s.slots * s.of_job
         jobs = np.maximum(self.job(features[:, :cut].reshape(rows, s.slots, s.of_job)), 0)
@@ -37,7 +37,7 @@ class Net:
         return self.body(np.concatenate([jobs.reshape(rows, -1), servers.reshape(rows, -1)], axis=1))
 
     def fits(self) -> bool:
-        """Whether the layers are of the shape's sizes."""
+        """Check that the layers have the sizes of the shape."""
         s = self.shape
         merged = s.slots * self.job.outputs + s.servers * self.server.outputs
         sizes = (self.job.inputs, self.server.inputs, self.body.inputs, self.body.outputs)
@@ -60,7 +60,7 @@ class Policy:
             raise InvalidFile(f"{name}: its network does not fit its recipe; train it again")
 
     def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
-        """The placement of the first N' waiting jobs; the others wait."""
+        """Place the first N' waiting jobs; the others wait."""
         board = Board(self.shape, 1, self._apart(instance))
         board.read(instance, self._kinds(instance))
         only = np.array([0])
@@ -70,7 +70,7 @@ class Policy:
         return board.plan(instance)
 
     def _kinds(self, instance: Instance) -> IntArray:
-        """The number by which the network knows each type of the instance; refuses what it does not know."""
+        """Return the network's number of each type of the instance; raise an error for an unknown type."""
         s = self.shape
         for name, asked, known in (
             ("server_free", len(instance.server_free), s.servers),
@@ -92,7 +92,7 @@ class Policy:
         return kinds
 
     def _apart(self, instance: Instance) -> IntArray | None:
-        """Which of the types that the network knows must stay apart."""
+        """Return which of the network's types must stay apart, or None."""
         if not instance.apart.any():
             return None
         kinds, apart = self._kinds(instance), np.zeros((len(self.types),) * 2, dtype=np.int64)
@@ -110,11 +110,11 @@ def _made(weights: Weights) -> Policy:
 
 
 def policy(path: str) -> Policy:
-    """The policy of a weights file, or, for "", the one that comes with mlsched; made once."""
+    """Return the cached policy of a weights file, or of the weights that come with mlsched for ""."""
     return _made(of("harmony", "placement", path))
 
 
 def world(params: dict[str, Any]) -> dict[str, Any]:
-    """The options of the clock's world that the policy implies: N' waiting jobs are shown, and R run at most."""
+    """Return the options of the simulated world for the policy: N' visible waiting jobs, at most R running jobs."""
     shape = policy(params["weights"]).shape
     return {"window": shape.new, "most_jobs": shape.running}

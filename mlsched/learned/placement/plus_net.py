@@ -1,9 +1,9 @@
-"""Harmony-plus' network: scores what may be placed next, whatever the numbers of jobs and servers.
+"""Harmony-plus' network: scores the possible next placements, for any numbers of jobs and servers.
 
-A candidate is an edge between a job and a server: so many workers and PSs of the job there. One round of messages runs
-between them: candidates are encoded with the features of both ends; every job and every server attends to its
-candidates, and the whole question to all; the messages go back to the candidates, which are then scored. All weights
-are shared, so that renaming jobs or servers renames the scores and changes nothing else (equivariance).
+A candidate is an edge between a job and a server: a number of workers and PSs of the job there. One round of messages
+runs between them. Candidates are encoded with the features of both ends; every job and every server attends to its
+candidates, and the complete state to all. The messages return to the candidates, which are then scored. All weights are
+shared, so renaming jobs or servers only renames the scores (equivariance).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from mlsched.core.errors import InvalidFile
 from mlsched.learned.net import Floats, product
 
-#: Features of a candidate, of a job, of a server, and of the whole question.
+#: Features of a candidate, of a job, of a server, and of the complete state.
 CANDIDATE, JOB, SERVER, WHOLE = 16, 12, 7, 6
 #: Logits of attention are kept within this.
 MOST_ATTENTION = 8.0
 
 
 def shapes(hidden: int) -> dict[str, tuple[int, ...]]:
-    """Tensor -> shape (inputs x outputs; biases: outputs)."""
+    """Return the shape of each tensor, (inputs, outputs); (outputs,) for biases."""
     h = hidden
     return {
         "edge.candidate": (CANDIDATE, h),
@@ -48,11 +48,16 @@ def shapes(hidden: int) -> dict[str, tuple[int, ...]]:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What the network sees of several states at once (B states, J jobs, M servers, C candidates of all states).
+    """The network's input for several states at once (B states, J jobs, M servers, C candidates of all states).
 
-    candidates: C x CANDIDATE; jobs: B J x JOB; servers: B M x SERVER; whole: B x WHOLE. job, server: row of each
-    candidate's job and server in them; state: its state, never falling, as `job` is. may_stop: B, whether nothing need
-    be placed next.
+    Attributes:
+        candidates: Features, shape (C, CANDIDATE).
+        jobs: Features, shape (B J, JOB).
+        servers: Features, shape (B M, SERVER).
+        whole: Features of the complete states, shape (B, WHOLE).
+        job, server: Row of each candidate's job and server in them, shape (C,); `job` is ascending.
+        state: State of each candidate, shape (C,), ascending.
+        may_stop: True if a state may place nothing more, shape (B,).
     """
 
     candidates: Any
@@ -76,7 +81,7 @@ class PlusNet:
         self.tensors = tensors
 
     def __call__(self, view: View) -> tuple[Any, Any]:
-        """Scores of the candidates (C) and of placing nothing more (B)."""
+        """Score the candidates, shape (C,), and the choice to stop, shape (B,)."""
         t = self.tensors
         edge = product(view.candidates, t["edge.candidate"])
         edge += (view.jobs @ t["edge.job"])[view.job]
@@ -98,7 +103,7 @@ class PlusNet:
 
 
 def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
-    """Weighted means of `values` (C x H) by group (C, never falling): count x H; 0 where a group is empty."""
+    """Average `values`, shape (C, H), by ascending group with weights, shape (count, H); 0 for an empty group."""
     attended = np.zeros((count, values.shape[1]), dtype=np.float32)
     if len(group):
         first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))

@@ -1,8 +1,8 @@
-"""Placements of one instance under construction, several at once, as Harmony-plus sees them.
+"""Placements of one instance under construction, several at once, for Harmony-plus.
 
-A step puts a part of a job (so many workers and PSs) on a server. A job that is begun is finished first; one that
-cannot be is taken back and waits. Of servers that are equal in all that counts only the first may be chosen. Nothing
-here reads the instance's interference or network coefficients: slowdowns are those of a fitted model (`plus_speeds`).
+A step puts a part of a job (a number of workers and PSs) on a server. A begun job is finished first; if it cannot be
+finished, it is removed and waits. Of equivalent servers only the first may be chosen. The instance's interference and
+network coefficients are not read: slowdowns are estimates of a fitted model (`plus_speeds`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SMALL = 3
 
 
 def amounts(most: int) -> list[int]:
-    """Numbers of tasks of a kind that a step may place, up to `most`."""
+    """Return the numbers of tasks of a kind that a step may place, up to `most`."""
     counts, more = list(range(min(most, SMALL) + 1)), SMALL + 1
     while more <= most:
         counts.append(more)
@@ -29,7 +29,7 @@ def amounts(most: int) -> list[int]:
 
 
 class Question:
-    """What does not change while an instance is answered. A: its concurrent jobs, running ones first."""
+    """The constants of an instance during construction. A: its concurrent jobs, running jobs first."""
 
     def __init__(self, instance: Instance, speeds: Speeds) -> None:
         self.instance = instance
@@ -64,14 +64,14 @@ class Question:
         self.fixed = self._fixed()
 
     def _classes(self) -> Any:
-        """M x classes: which class of equal servers each one is of."""
+        """Return the class of equivalent servers of each server, one-hot, shape (M, classes)."""
         i = self.instance
         rows = np.concatenate([i.server_free, i.server_capacity, i.run_workers.T, i.run_ps.T], axis=1)
         _, which = np.unique(rows, axis=0, return_inverse=True)
         return np.eye(int(which.max(initial=-1)) + 1, dtype=bool)[which.reshape(-1)]
 
     def _fixed(self) -> Any:
-        """J x 7: what of a job's features never changes."""
+        """Return the features of jobs that never change, shape (J, 7)."""
         i, mine = self.instance, np.arange(self.running, self.running + self.jobs)
         speed = self.speed[mine] / self.scale
         others = max(1, len(self.kind) - 1)
@@ -89,15 +89,15 @@ class Question:
         return np.stack(columns, axis=1)
 
     def total(self, w: Any, p: Any) -> Any:
-        """Estimated total speed of placements (B x A x M, running jobs included)."""
+        """Estimate the total speed of placements, shape (B, A, M), running jobs included."""
         return self.speeds(self.slowdowns(w, p).max(axis=2, initial=0.0)).sum(axis=1)
 
     def speeds(self, slowdown: Any) -> Any:
-        """Speeds of jobs (... x A) at a slowdown; 0 where that is 0 (the job is nowhere)."""
+        """Return the speeds of jobs, shape (..., A), at a slowdown; 0 if the slowdown is 0 (the job is not placed)."""
         return np.where(slowdown > 0, self.speed / np.maximum(slowdown, 1.0), 0.0)
 
     def slowdowns(self, w: Any, p: Any) -> Any:
-        """Estimated slowdown of each job on each server (B x A x M); 0 where no part of it is."""
+        """Estimate the slowdown of each job on each server, shape (B, A, M); 0 if no part of the job is there."""
         own = np.diagonal(self.by_worker)[:, None] * w + np.diagonal(self.by_ps)[:, None] * p
         remote_ps, remote = network(w, p, self.workers[:, None], self.ps[:, None], self.everywhere)
         slowdowns = 1.0 + self.by_worker @ w + self.by_ps @ p - own
@@ -116,17 +116,17 @@ class States:
         self.w[:, : q.running], self.p[:, : q.running] = i.run_workers, i.run_ps
         self.free = np.repeat(i.server_free[None], count, axis=0)
         self.remaining = np.repeat(np.stack([i.job_workers, i.job_ps], axis=1)[None], count, axis=0)
-        #: The job that is begun and not yet whole, or -1.
+        #: The begun, incomplete job, or -1.
         self.begun = np.full(count, -1)
         self.waiting = np.ones((count, q.jobs), dtype=bool)
         self.placed = np.zeros(count, dtype=np.int64)
         self.touched = np.zeros((count, servers), dtype=bool)
         self.done = np.full(count, not (q.jobs and q.most))
 
-    # -- what may be done ---------------------------------------------------------------------------------------------
+    # -- possible steps -----------------------------------------------------------------------------------------------
 
     def _first(self) -> tuple[Any, Any]:
-        """B x M twice: whether a server may be chosen (of equal ones the first), and how many are equal to it."""
+        """Return which servers may be chosen (the first of each class) and the size of their class, both (B, M)."""
         q = self.question
         fresh = ~self.touched
         members = fresh[:, :, None] & q.classes
@@ -138,7 +138,7 @@ class States:
         return self.touched | first, equal
 
     def possible(self, first: Any) -> Any:
-        """B x J x M x parts: what may be placed next."""
+        """Return the possible next placements, shape (B, J, M, parts)."""
         q = self.question
         job = self.waiting & ~self.done[:, None] & (self.placed < q.most)[:, None]
         busy = self.begun >= 0
@@ -156,10 +156,10 @@ class States:
             possible &= ((apart @ hosted - own) == 0)[:, :, :, None]
         return possible
 
-    # -- what is seen -------------------------------------------------------------------------------------------------
+    # -- features -----------------------------------------------------------------------------------------------------
 
     def look(self) -> tuple[View, tuple[Any, Any, Any, Any]]:
-        """The view of all states, and the candidates as (state, job, server, part)."""
+        """Return the view of all states, and the candidates as (state, job, server, part)."""
         q, shape = self.question, (self.count, self.question.jobs, self.servers)
         first, equal = self._first()
         at: Any = np.nonzero(self.possible(first))
@@ -184,7 +184,7 @@ class States:
         return view, at
 
     def _candidates(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
-        """C x CANDIDATE."""
+        """Compute the features of candidates, shape (C, CANDIDATE)."""
         q = self.question
         b, j, s, k = at
         mine, (w, p) = j + q.running, q.parts[k].T
@@ -224,10 +224,10 @@ class States:
         return np.clip(np.stack(np.broadcast_arrays(*columns), axis=1), -10, 10)
 
     def _loss(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
-        """By how much each candidate slows down the jobs that are on its server, in mean speeds: C."""
+        """Compute by how much each candidate slows down the jobs on its server, in mean speeds, shape (C,)."""
         q = self.question
         b, j, s, k = at
-        # Who is on which server, server by server; then every candidate with every job of its server.
+        # First the jobs on each server, then every candidate with every job of its server.
         hosts = np.ascontiguousarray(slow.transpose(0, 2, 1)) > 0  # B x M x A
         state, server, job = np.nonzero(hosts)
         last = np.cumsum(hosts.sum(axis=2).reshape(-1))
@@ -244,7 +244,7 @@ class States:
         return np.bincount(c, lost, minlength=len(b)) / q.scale
 
     def _jobs(self) -> Any:
-        """B x J x JOB."""
+        """Compute the features of jobs, shape (B, J, JOB)."""
         q = self.question
         rest = self.remaining.sum(axis=2) / np.maximum((q.workers + q.ps)[q.running :], 1)
         free = self.free.sum(axis=1) / np.maximum(q.instance.server_capacity.sum(axis=0), 1)
@@ -259,7 +259,7 @@ class States:
         return features
 
     def _servers(self, slow: Any, speed: Any, equal: Any) -> Any:
-        """B M x SERVER."""
+        """Compute the features of servers, shape (B M, SERVER)."""
         q = self.question
         room = self.free / q.capacity
         hosts = slow > 0
@@ -275,7 +275,7 @@ class States:
         return np.stack(columns, axis=2).reshape(-1, len(columns))
 
     def _whole(self) -> Any:
-        """B x WHOLE."""
+        """Compute the features of complete states, shape (B, WHOLE)."""
         q = self.question
         open_ = self.waiting & (self.placed < q.most)[:, None]
         free = self.free.sum(axis=1) / np.maximum(q.instance.server_capacity.sum(axis=0), 1)
@@ -290,7 +290,7 @@ class States:
         ]
         return np.stack(columns, axis=1)
 
-    # -- what is done -------------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------------------
 
     def put(self, states: Any, jobs: Any, servers: Any, parts: Any) -> None:
         """Place a part in each of some states (each at most once)."""
@@ -308,7 +308,7 @@ class States:
         self.done[states[whole]] = (self.placed[states] >= q.most)[whole] | ~self.waiting[states[whole]].any(axis=1)
 
     def give_up(self, states: Any) -> None:
-        """Take back the begun job of some states; it waits for good. A state with none is done."""
+        """Remove the partly placed job of each given state; it waits. A state without such a job is finished."""
         i, q = self.question.instance, self.question
         for b in np.asarray(states).tolist():
             j = int(self.begun[b])
@@ -325,10 +325,10 @@ class States:
             self.done[b] = not self.waiting[b].any()
 
     def values(self) -> Any:
-        """Estimated total speed of each state."""
+        """Estimate the total speed of each state."""
         return self.question.total(self.w, self.p)
 
     def plan(self, state: int) -> Plan:
-        """A finished state as a plan."""
+        """Convert a finished state into a plan."""
         first = self.question.running
         return Plan(workers=self.w[state, first:].astype(np.int64), ps=self.p[state, first:].astype(np.int64))

@@ -1,14 +1,15 @@
-"""Device placement by reinforcement learning, after Mirhoseini et al., "Device placement optimization with
-reinforcement learning", ICML 2017: the scheduler "RL" that MLFS compares with (CoNEXT 2020, Section 4.1).
+"""Device placement by reinforcement learning, the scheduler "RL" of the MLFS paper (CoNEXT 2020, Section 4.1).
 
-Jobs are taken in order of arrival, as soon as they find room (the paper places one graph on devices of its own and has
-no queue). A job's tasks, groups of layers that belong together, are gone through as a sequence, sources first, and a
-network says for each on which node it goes, by what has been placed so far. Trained with REINFORCE on minus the square
-root of the time of an iteration under the placement, against a moving average (`mlsched train mirhoseini-rl`).
+Paper: Mirhoseini et al., "Device placement optimization with reinforcement learning", ICML 2017.
 
-Simplifications: instead of an LSTM with attention over the sequence, what was placed so far is said by features of each
-node, so that one network answers any number of nodes; instead of anew for every graph, with measured times, it is
-trained once on many graphs, with estimated times: the snapshot's durations and delays, without what others use.
+Jobs are taken in order of arrival, as soon as they fit. (The paper places one graph on its own devices, without a
+queue.) The tasks of a job are groups of layers. They are visited in sequence, sources first. A network chooses the node
+of each task, given the placements so far. Training is REINFORCE with reward minus the square root of the iteration time
+under the placement, against a moving average (`mlsched train mirhoseini-rl`).
+
+Simplifications: Features of each node describe the placements so far, instead of an LSTM with attention over the
+sequence; one network thus serves any number of nodes. The network is trained once on many graphs with estimated times,
+instead of once per graph with measured times. Estimates are the snapshot's durations and delays, without contention.
 """
 
 from __future__ import annotations
@@ -55,17 +56,20 @@ FEATURES = len(COLUMNS)
 
 @solver("mirhoseini-rl", problem="taskgraph", called="online", paper="Mirhoseini et al., ICML 2017")
 def answer(snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", stop: str = "most") -> Round:
-    """Jobs in order of arrival; a trained network places the tasks of each, one after the other.
+    """Start jobs in order of arrival; a trained network places the tasks of each, one after the other.
 
-    weights: a file that `mlsched train mirhoseini-rl` wrote; "": the weights that come with mlsched. stop: as
-    for fifo.
+    Args:
+        snapshot: Current state of the cluster.
+        rng: Unused; the network's best choice is taken.
+        weights: File that `mlsched train mirhoseini-rl` wrote; "" for the weights that come with mlsched.
+        stop: As for fifo.
     """
     net = scorer(of("mirhoseini-rl", "taskgraph", weights), FEATURES)
     return placed(snapshot, lambda rows: choose(net, rows, None), stop)
 
 
 def choose(net: Mlp, rows: Floats, rng: np.random.Generator | None) -> int:
-    """The row of the highest score, or with `rng` one drawn from the softmax."""
+    """Return the row of the highest score, or with `rng` a row drawn from the softmax."""
     logits = net(rows)[:, 0]
     return int(logits.argmax() if rng is None else sample(logits, rng))
 
@@ -73,8 +77,13 @@ def choose(net: Mlp, rows: Floats, rng: np.random.Generator | None) -> int:
 def placed(
     snapshot: Snapshot, choose: Choose, stop: str = "most", done: Callable[[float | None], Any] | None = None
 ) -> Round:
-    """The round in which `choose` says where tasks go. done(ratio): told of every unit that was tried by how much
-    longer an iteration of its job then takes than on one node; None where it found no places.
+    """Return the round in which `choose` picks the nodes.
+
+    Args:
+        snapshot: Current state of the cluster.
+        choose: Returns the row of the chosen node.
+        stop: As for fifo.
+        done: Called for every unit tried: with its iteration time relative to one node, or None if it did not fit.
     """
     stop_after = stops_after(snapshot, stop)
     hosts = Hosts(snapshot, 1.0, remaining_ticks(snapshot, stop_after), bandwidth=True)
@@ -85,7 +94,7 @@ def placed(
     if waiting.size:
         tail = snapshot.tails
         jobs = np.argsort(np.lexsort((snapshot.job_id, snapshot.arrival)))
-        # The earliest job first, and of a job the task with the longest way to go: sources before what waits for them.
+        # The earliest job first; within a job the task with the longest remaining path, so sources precede successors.
         priority = -jobs[snapshot.task_job] + tail / (1.0 + tail.max(initial=0))
         queue = Queue(hosts, waiting, [], priority)
         graph = Graph(snapshot, tail)
@@ -108,7 +117,7 @@ def placed(
 
 
 def _place(hosts: Hosts, graph: Graph, tasks: list[int], choose: Choose) -> bool:
-    """All of these tasks get a node, or none."""
+    """Place all of these tasks, or none."""
     done = list[tuple[int, int]]()
     for k, task in enumerate(tasks):
         nodes = np.flatnonzero(hosts.fits(task))
@@ -126,7 +135,7 @@ def _place(hosts: Hosts, graph: Graph, tasks: list[int], choose: Choose) -> bool
 
 
 class Graph:
-    """What is said of a snapshot's tasks and of nodes as their hosts."""
+    """The features of a snapshot's tasks, and of nodes as their hosts."""
 
     def __init__(self, snapshot: Snapshot, tail: IntArray) -> None:
         self.snapshot, job, jobs = snapshot, snapshot.task_job, len(snapshot.arrival)
@@ -153,7 +162,7 @@ class Graph:
         self._count = count
 
     def rows(self, task: int, nodes: IntArray, hosts: Hosts, so_far: float, remaining: int, last: int) -> Floats:
-        """nodes x FEATURES, within [0, 1]."""
+        """Compute the features of nodes as hosts of a task, shape (nodes, FEATURES), within [0, 1]."""
         snapshot = self.snapshot
         mine = self._fixed[task].copy()
         mine[5] = so_far
@@ -178,7 +187,7 @@ class Graph:
         return clipped
 
     def slower(self, job: int, hosts: Hosts) -> float:
-        """How much longer an iteration of a job takes under its placement than on one node, at least 1."""
+        """Return a job's iteration time under its placement, relative to one node; at least 1."""
         snapshot = self.snapshot
         away = snapshot.edge_delay * (hosts.place[snapshot.edge_from] != hosts.place[snapshot.edge_to])
         mine = np.flatnonzero(snapshot.task_job[snapshot.edge_from] == job)
@@ -186,7 +195,7 @@ class Graph:
         first, end = np.searchsorted(snapshot.task_job, (job, job + 1)).tolist()
 
         def ends(begin: IntArray, delay: IntArray) -> IntArray:
-            """When each task of an iteration ends that may begin at these times."""
+            """Return when each task of an iteration ends that may begin at these times."""
             begin = begin.copy()
             while True:
                 then = begin.copy()

@@ -1,11 +1,10 @@
 """MLF-RL, the reinforcement learning of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 3.4).
 
-A network scores which task leaves an overloaded node, which waiting or leaving task is next, and on which underloaded
-node it goes; what is not chosen stays in the queue. Where every iteration queues anew (`queueing=iteration`), it first
-scores which running jobs give way; that network is another one, with weights of its own. How the paper's action becomes
-a sequence of such choices, and what each row of the state holds, is in `simulation/taskgraph/allocation.py` and
-`allocation_features.py`. Trained by `mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7
-(`training/taskgraph/_mlf_rl.py`).
+A network scores three choices: the task that leaves an overloaded node, the next waiting or leaving task, and its
+underloaded node. Tasks that are not chosen stay in the queue. With `queueing=iteration`, every iteration queues again;
+another network with its own weights first scores the running jobs to preempt. `simulation/taskgraph/allocation.py` and
+`allocation_features.py` turn the paper's action into a sequence of such choices and define the rows of the state.
+Trained by `mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7 (`training/taskgraph/_mlf_rl.py`).
 """
 
 from __future__ import annotations
@@ -35,11 +34,15 @@ def answer(
     queueing: Annotated[str, QUEUEING] = "held",
     stop: str = "most",
 ) -> Round:
-    """A trained network relieves nodes and places tasks (not recommended: no better than MLF-H).
+    """Relieve nodes and place tasks by a trained network (not recommended: no better than MLF-H).
 
-    weights: a file that `mlsched train mlf-rl` wrote; "": the weights that come with mlsched. greedy: always the
-    highest score; otherwise drawn, as in training. queueing: "held", or "iteration": what runs may give way; each has
-    weights of its own. stop: as for fifo.
+    Args:
+        snapshot: Current state of the cluster.
+        rng: Source of randomness of drawn choices.
+        weights: File that `mlsched train mlf-rl` wrote; "" for the weights that come with mlsched.
+        greedy: Always take the highest score; False draws, as in training.
+        queueing: "held", or "iteration", in which running jobs may be preempted; each has its own weights.
+        stop: As for fifo.
     """
     net = scorer(trained(weights, queueing), FEATURES_OF[queueing])
     allocation = Allocation(snapshot, stops_after(snapshot, stop), queueing=queueing)
@@ -47,9 +50,10 @@ def answer(
 
 
 def trained(weights: str, queueing: str) -> Weights:
-    """The weights in a file, or for "" those that come with mlsched for this interpretation of how often a job queues.
+    """Return the weights in a file, or for "" the weights that come with mlsched for this queueing.
 
-    InvalidFile: they are for the other one.
+    Raises:
+        InvalidFile: The weights are for the other queueing.
     """
     found = of("mlf-rl", "taskgraph", weights, "" if queueing == "held" else f"-{queueing}")
     # Files from before there was a choice do not name it.
@@ -62,6 +66,6 @@ def trained(weights: str, queueing: str) -> Weights:
 
 
 def choose(net: Mlp, due: Allocation, rng: np.random.Generator | None) -> int:
-    """The row of the highest score, or with `rng` one drawn from the softmax."""
+    """Return the row of the highest score, or with `rng` a row drawn from the softmax."""
     logits = np.where(due.mask, net(due.rows())[:, 0], np.float32(-np.inf))
     return int(logits.argmax() if rng is None else sample(logits, rng))

@@ -1,11 +1,10 @@
-"""MLF-RL-plus: a learned order of jobs that give way to each other, each placed on as few nodes as possible.
+"""MLF-RL-plus: a learned preemptive order of jobs, each placed on as few nodes as possible.
 
-Ours, in the place of MLFS' reinforcement learning (MLF-RL, Wang, Liu and Shen, CoNEXT 2020, Section 3.4), for worlds in
-which runs may pause and go on. What the policy learns is who goes first: a job's place in the order is a weighted sum
-of what is seen of it and of the jobs beside it (`plus_order.py`), the least first. Who then runs, pauses and starts is
-up to the engine of all preemptive rules (`heuristics/taskgraph/preemption.py`). Trained by `mlsched train mlf-rl-plus`
-(`training/taskgraph/_mlf_rl_plus.py`): it begins with the order by the time that jobs have left, and is improved by
-an evolution strategy.
+Ours, in place of MLFS' reinforcement learning (MLF-RL, Wang, Liu and Shen, CoNEXT 2020, Section 3.4), for worlds in
+which runs may pause and resume. The policy learns the order of jobs: the key of a job is a weighted sum of its own
+features and of features of the other jobs (`plus_order.py`), smallest first. The engine of all preemptive rules then
+starts, pauses and resumes jobs (`heuristics/taskgraph/preemption.py`). Trained by `mlsched train mlf-rl-plus`
+(`training/taskgraph/_mlf_rl_plus.py`): an evolution strategy improves the order by remaining time.
 """
 
 from __future__ import annotations
@@ -32,11 +31,15 @@ from mlsched.learned.weights import of
 def answer(
     snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", stop: str = "most", nodes: str = "few"
 ) -> Round:
-    """Serve jobs in a learned order; what comes later gives way.
+    """Serve jobs in a learned order; later jobs are preempted.
 
-    weights: a file that `mlsched train mlf-rl-plus` wrote; "": the weights that come with mlsched. stop, nodes: as for
-    fifo; by default a gang takes as few nodes as it can. Asks for a world with pausing = "keep"; where runs may not
-    pause, it says who starts.
+    Requests a world with pausing = "keep". If runs may not pause, it decides only which jobs start.
+
+    Args:
+        snapshot: Current state of the cluster.
+        weights: File that `mlsched train mlf-rl-plus` wrote; "" for the weights that come with mlsched.
+        stop: As for fifo.
+        nodes: As for fifo; by default a gang takes as few nodes as possible.
     """
     net = scorer(of("mlf-rl-plus", "taskgraph", weights), FEATURES)
     placer = Placer(snapshot, stop, nodes)

@@ -1,11 +1,10 @@
-"""MLFS whole (Wang, Liu and Shen, CoNEXT 2020, Section 3): MLF-H places until MLF-RL is well trained, then MLF-RL does;
-MLF-C controls the load.
+"""MLFS, complete (Wang, Liu and Shen, CoNEXT 2020, Section 3): MLF-H until MLF-RL is trained, then MLF-RL.
 
-When that switch comes is a stated test, so that a run can be replayed. `switch="converged"`: MLF-RL answers where the
-card of its weights says that their training met the recipe's criterion (its reward had come to rest, no lower than
-MLF-H's, see `training/taskgraph/_mlf_rl.py`); else MLF-H does, and this is `mlfs-h`. `switch="always"`:
-whatever the card says. Either way MLF-H answers for the first `learning` ticks of a run, the time in which the paper
-gathers what it trains on.
+MLF-C controls the load. The switch is an explicit test, so that a run can be replayed. With `switch="converged"`,
+MLF-RL answers if the card of its weights records that training met its criterion: a settled reward, at least that of
+MLF-H (`training/taskgraph/_mlf_rl.py`). Otherwise MLF-H answers, as in `mlfs-h`. With `switch="always"`, the card is
+ignored. In both cases MLF-H answers for the first `learning` ticks of a run, in which the paper gathers its training
+data.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.learned.taskgraph import mlf_rl
 
-#: That of `mlf-c`, and `since`: when the run's first question came.
+#: The memory of `mlf-c`, and `since`: the time of the run's first decision.
 Memory = dict[str, Any]
 
 SWITCHES = ("converged", "always")
@@ -43,10 +42,17 @@ def answer(
     overdue: Annotated[str, OVERDUE] = "tick",
     options: Literal["given", "evaluation"] = "given",
 ) -> tuple[Round, Memory]:
-    """MLF-RL with MLF-C, and MLF-H in its place until the switch.
+    """Combine MLF-RL with MLF-C; MLF-H answers until the switch.
 
-    weights: as for `mlf-rl`. switch: "converged" or "always". learning: ticks from the first question on in which
-    MLF-H answers. queueing: of both. overdue: of MLF-H. options: as for `mlf-c`.
+    Args:
+        snapshot: Current state of the cluster.
+        rng: Source of randomness of both.
+        weights: As for `mlf-rl`.
+        switch: "converged" or "always".
+        learning: Ticks from the first decision in which MLF-H answers.
+        queueing: As for both.
+        overdue: As for MLF-H.
+        options: As for `mlf-c`.
     """
     since = int((memory or {}).get("since", snapshot.now))
     trained = switch == "always" or mlf_rl.trained(weights, queueing).card.get("trained") is True

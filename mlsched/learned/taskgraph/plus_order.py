@@ -1,8 +1,7 @@
-"""What MLF-RL-plus sees of each job: the features of which its order is a weighted sum.
+"""Features of jobs for MLF-RL-plus; its order is a weighted sum of them.
 
-Everything is over jobs in the last axis, so that a whole batch of clusters is one call. The order
-that training begins with, by log of the time left (plus a share of the log of the size, where that is asked for), is a
-weighted sum of the first two.
+The last axis of all arrays is the job, so one call handles a batch of clusters. Training begins with a weighted sum of
+the first two features: the log of the remaining time, plus on request a share of the log of the size.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Floats = npt.NDArray[np.floating]
 Flags = npt.NDArray[np.bool_]
 
 HOUR = 3600.0
-#: Features that are about a job alone.
+#: Features of the job itself.
 OWN = (
     "left, log",
     "size, log",
@@ -40,7 +39,7 @@ OWN = (
     "urgency",
     "an iteration is done",
 )
-#: Features that set a job against the others that are there.
+#: Features that compare a job with the other present jobs.
 BESIDE = ("shorter jobs, of the cluster", "shorter jobs beyond the cluster", "left, by the crowd", "size, by the crowd")
 NAMES = (*OWN, *BESIDE)
 FEATURES = len(NAMES)
@@ -49,10 +48,21 @@ LEFT, SIZE = 0, 1
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """Where the jobs stand; times in hours. left: estimated, until the job ends if it never waits; price: of a pause;
-    share: its dominant share of the cluster; runs, begun: whether it runs, and ever has; ran: for how long; waited:
-    since it last ran; stayed: since it arrived; due: until its deadline; urgency: of 10; known: whether it has finished
-    an iteration, from when on its estimate is exact; there: False for a place without a job.
+    """The state of jobs; times in hours, shape (..., jobs).
+
+    Attributes:
+        left: Estimated time until the job ends if it never waits.
+        price: Cost of a pause.
+        share: Dominant share of the cluster.
+        runs: True if the job runs now.
+        begun: True if it has ever run.
+        ran: Time that it has run.
+        waited: Time since it last ran.
+        stayed: Time since it arrived.
+        due: Time until its deadline.
+        urgency: Urgency as a fraction of 10.
+        known: True if it has finished an iteration; its estimate is exact from then on.
+        there: False for a place without a job.
     """
 
     left: Floats
@@ -70,7 +80,7 @@ class Standing:
 
 
 def standing(snapshot: Snapshot, stop_after: IntArray) -> Standing:
-    """Where the jobs of a snapshot stand."""
+    """Return the state of the jobs of a snapshot."""
     hour = HOUR * 1000 / snapshot.tick_ms if snapshot.tick_ms else HOUR
     left = remaining_time(snapshot, stop_after)
     return Standing(
@@ -90,9 +100,10 @@ def standing(snapshot: Snapshot, stop_after: IntArray) -> Standing:
 
 
 def features(at: Standing) -> Floats:
-    """FEATURES x the shape of the standing. Before a job that runs, and against one that would go on, a pause counts.
+    """Compute the features, shape (FEATURES, ..., jobs).
 
-    So does `srpt` with `preempt` (`heuristics/taskgraph/srpt.py`).
+    As in `srpt` with `preempt`, a running job's remaining time is reduced by the cost of a pause, and a paused job's
+    time is increased by it (`heuristics/taskgraph/srpt.py`).
     """
     one = at.left.dtype.type
     left = np.log(
@@ -129,7 +140,7 @@ def features(at: Standing) -> Floats:
 
 
 def _before(left: Floats, share: Floats) -> Floats:
-    """For each job, the shares of the cluster that jobs with less left ask for."""
+    """Sum for each job the cluster shares of the jobs with less remaining time."""
     order = np.argsort(left, axis=-1, kind="stable")
     sorted_shares = np.take_along_axis(share, order, axis=-1)
     before = np.empty_like(share)

@@ -24,13 +24,18 @@ def answer(
     rate: float = 0.0,
     protocol: Protocol = "auto",
 ) -> Plan:
-    """One worker or PS at a time to the first I jobs, drawn from a network (not recommended: as good as at random).
+    """Add one worker or PS at a time to the first I jobs, drawn from a network (not recommended: as good as at random).
 
-    It is Chic as the paper trains it, kept to be compared with (docs/results/chic.md); chic-plus is ours.
-    weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the
-    likeliest action that changes something. What the weights were trained for, 0 being the usual (W = 30, 1.8/h), or
-    what the file was trained for: episode: W, jobs per episode; rate: arrivals per hour. protocol: "paper",
-    "settled" (ours: trained until the reward settles), or "auto": the paper's, or the file's. Asked for others than
-    come with mlsched, it says which do.
+    This is Chic as the paper trains it, for comparisons (docs/results/chic.md); chic-plus is ours.
+
+    Args:
+        instance: The worker allocation decision.
+        rng: Source of randomness of drawn actions.
+        weights: File that `mlsched train chic` wrote; "" for the weights that come with mlsched.
+        greedy: Always take the likeliest action with an effect.
+        episode: W, jobs per episode in training; 0 is 30, or the value in the file.
+        rate: Arrivals per hour in training; 0 is 1.8, or the value in the file.
+        protocol: "paper", "settled" (ours: trained until the reward settles), or "auto": the paper's, or the file's. An
+            unavailable variant raises an error that lists the available variants.
     """
     return policy("chic", weights, Variant(0, episode, rate, protocol)).plan(instance, rng, greedy)

@@ -1,9 +1,9 @@
-"""Chic-plus: a small network weighs the jobs, and the hull greedy does the most weighted work per second.
+"""Chic-plus: a small network weighs the jobs; the hull greedy maximises the weighted work per second.
 
-Ours, in the place of Chic's networks (Gong et al., 2019). The network reads each job and the jobs beside it, so that
-it answers for any number of jobs and for any training model. Job j has the weight u_j = exp(network(features_j) +
-linear(features_j)). The decision maximises the sum of u_j alone_j / cost_j, where alone_j is the job's time alone on
-the cluster and cost_j its time with its workers and PSs. Trained by `mlsched train chic-plus`.
+Ours, in place of Chic's networks (Gong et al., 2019). The network reads each job and the other jobs, so it accepts any
+number of jobs and any training model. Job j has the weight u_j = exp(network(features_j) + linear(features_j)). The
+decision maximises the sum of u_j alone_j / cost_j. Here alone_j is the job's time by itself on the cluster, and cost_j
+its time with its workers and PSs. Trained by `mlsched train chic-plus`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ MOST = 10.0
 
 @solver("chic-plus", problem="workers", paper="ours, after Chic Section 4")
 def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "") -> Plan:
-    """Give workers and PSs where they add most to the sum of rates, weighted by a network.
+    """Give workers and PSs to the jobs whose rates gain most, weighted by a network.
 
-    weights: a file that `mlsched train chic-plus` wrote; "": the weights that come with mlsched.
+    Args:
+        instance: The worker allocation decision.
+        rng: Unused; the answer is deterministic.
+        weights: File that `mlsched train chic-plus` wrote; "" for the weights that come with mlsched.
     """
     return weighted_plan(_network(of("chic-plus", "workers", weights)), instance)
 

@@ -1,4 +1,4 @@
-"""What Chic and Chic-Pair share: a small network over the paper's state that takes one action after the other.
+"""The common part of Chic and Chic-Pair: a small network over the paper's state takes one action after the other.
 
 Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Sections 4.2 (state, actions), 4.4 (Chic-Pair) and 5 (network).
 """
@@ -17,15 +17,18 @@ from mlsched.learned.net import Mlp, sample
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, decide, features
 
-#: Interpretations of the void action: the network may end the phase by it at any time, or it is taken only where it
-#: must be, or it may be taken at any time and lets a step pass.
+#: Interpretations of the void action: it may end the phase at any time; it is taken only if unavoidable; or it may be
+#: taken at any time and skips a step.
 VOIDS = ("ends", "forced", "waits")
 
 
 def allowed_actions(mask: Any, masked: bool, void: str) -> Any:
-    """Which actions a policy may take (... x actions), from those that change something.
+    """Return the actions that a policy may take, shape (..., actions), given `mask`, the actions with an effect.
 
-    masked: only those; otherwise all. void: with "forced" the void action only where nothing else changes anything.
+    Args:
+        mask: True for actions that change the allocation, shape (..., actions).
+        masked: Allow only those; False allows all.
+        void: "forced" allows the void action only if all other actions have no effect.
     """
     allowed = mask.copy() if masked else np.ones_like(mask)
     if void == "forced":
@@ -48,7 +51,7 @@ class Policy:
         if self.void not in VOIDS:
             raise InvalidFile(f"{name}: void: {self.void!r}, expected one of {', '.join(VOIDS)}; train it again")
         self.phase = Phase(window=window, pair=pair, limit=recipe["limit"], void_ends=self.void != "waits")
-        #: Only compared with what is asked for.
+        #: Used only for comparison with a request.
         self.variant = Variant(window, recipe.get("jobs"), recipe.get("rate"), recipe.get("protocol", SETTLED))
         self.net = Mlp(weights.tensors)
         sizes = (self.phase.feature_size(len(models)), self.phase.actions)
@@ -59,18 +62,18 @@ class Policy:
             )
 
     def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
-        """The allocation for the first `window` jobs; the others wait."""
+        """Allocate workers and PSs to the first `window` jobs; the others wait."""
         return self.decide(instance, rng, greedy).plan()
 
     def decide(self, instance: Instance, rng: np.random.Generator, greedy: bool = False) -> Decision:
-        """The decision phase that leads to `plan`, at its end; `steps` says how many actions it took."""
+        """Run the decision phase of `plan` to its end; `steps` counts its actions."""
         known = self._known(instance)
 
         def choose(decision: Decision) -> int:
             state = decision.state
             kinds = state[:-1:FIELDS]
             state[:-1:FIELDS] = np.where(kinds >= 0, known[kinds], -1)
-            # The likeliest action would be taken for ever if it changed nothing.
+            # The likeliest action would be repeated forever if it had no effect.
             allowed = allowed_actions(decision.mask, self.masked or greedy, self.void)
             logits = np.where(allowed, self.net(features(state, len(self.models))), -np.inf)
             return int(logits.argmax() if greedy else sample(logits, rng))
@@ -91,15 +94,19 @@ class Policy:
         return known
 
 
-#: Protocols of a training (see `training/workers/_chic.py`). Files that do not say which are of the second.
+#: Protocols of a training (see `training/workers/_chic.py`). Files without an entry used the second.
 PAPER, SETTLED = "paper", "settled"
 Protocol = Literal["auto", "paper", "settled"]
 
 
 class Variant(NamedTuple):
-    """What weights were trained for, and how; as a question, 0 or "auto" leaves it open.
+    """The training conditions of weights; in a request, 0 or "auto" leaves a value open.
 
-    window: I. episode: W, jobs per episode. rate: arrivals per hour. protocol: how a training is ended and chosen from.
+    Attributes:
+        window: I, jobs that the network sees.
+        episode: W, jobs per episode.
+        rate: Arrivals per hour.
+        protocol: Rule that ends training and selects the weights.
     """
 
     window: int = 0
@@ -109,22 +116,22 @@ class Variant(NamedTuple):
 
     @property
     def usual(self) -> Variant:
-        """The same with the paper's usual setting where it is open."""
+        """Return this variant with the paper's usual setting for each open value."""
         window, episode, rate = self.window or USUAL.window, self.episode or USUAL.episode, self.rate or USUAL.rate
         return Variant(window, episode, rate, USUAL.protocol if self.protocol == "auto" else self.protocol)
 
     @property
     def suffix(self) -> str:
-        """What the names of its files have behind the policy's: only what is not as usual."""
+        """Return the suffix of file names: only the values that differ from the usual setting."""
         *sizes, protocol = self.usual
         named = zip(("i", "w", "r"), sizes, USUAL[:3], strict=True)
         found = "".join(f"-{letter}{value:g}" for letter, value, usual in named if value != usual)
         return found + ("" if protocol == USUAL.protocol else f"-{protocol}")
 
 
-#: Sections 5 and 6.1: what is meant where nothing is said.
+#: Sections 5 and 6.1: the default setting.
 USUAL = Variant(3, 30, 1.8, PAPER)
-#: Arrivals per hour of Figure 4, and numbers I of jobs of Figure 7(b), other than the usual ones.
+#: Other arrivals per hour, in Figure 4, and other numbers I of jobs, in Figure 7(b).
 RATES, WINDOWS = (0.9, 1.35, 2.25, 2.7), (2, 4)
 ALIKE = (USUAL, USUAL._replace(episode=60), *(USUAL._replace(rate=rate) for rate in RATES))
 #: The weights that come with mlsched.
@@ -144,7 +151,7 @@ def _made(weights: Weights, pair: bool) -> Policy:
 
 
 def shipped(name: str, asked: Variant = USUAL) -> Weights:
-    """The weights that come with mlsched for a variant."""
+    """Return the weights that come with mlsched for a variant."""
     wanted = asked.usual
     if wanted not in VARIANTS[name]:
         known = ", ".join(f"{one.window}, {one.episode}, {one.rate:g} and {one.protocol}" for one in VARIANTS[name])
@@ -157,7 +164,7 @@ def shipped(name: str, asked: Variant = USUAL) -> Weights:
 
 
 def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
-    """The policy of a weights file, or, for "", the one that comes with mlsched (see `shipped`); made once."""
+    """Return the cached policy of a weights file, or of the weights that come with mlsched for "" (see `shipped`)."""
     made = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
     for key, value, trained in zip(Variant._fields, asked, made.variant, strict=True):
         if path and value not in (0, "auto", trained):
@@ -166,7 +173,7 @@ def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
 
 
 def world(name: str) -> Any:
-    """The options of the clock's world that a policy implies: it is asked about its window of jobs."""
+    """Return a function that maps parameters to options of the simulated world: the policy's window of jobs."""
     return lambda params: {
         "window": policy(
             name,
