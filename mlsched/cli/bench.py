@@ -12,6 +12,7 @@ import typer
 
 from mlsched.cli.output import (
     ChecksFailed,
+    HtmlReport,
     Json,
     complete_solver,
     emit,
@@ -57,13 +58,7 @@ def bench(
             "suite."
         ),
     ] = None,
-    html: Annotated[
-        Path | None,
-        to_write(
-            text="Write a self-contained HTML report to this file, e.g. report.html. Default: not written.",
-            folders=True,
-        ),
-    ] = None,
+    html: HtmlReport = None,
     isolate: Annotated[
         bool, typer.Option("--isolate/--no-isolate", help="Run solvers of other packages in separate processes.")
     ] = True,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, Seed, complete_preset, complete_problem, emit, settings, to_write
+from mlsched.cli.output import Json, Preset, Seed, Sizes, complete_problem, emit, settings, to_write
 from mlsched.core.errors import with_article
 
 
@@ -18,21 +18,8 @@ def generate(
             help="Choose the problem, e.g. preemption; see `mlsched list problems`.", autocompletion=complete_problem
         ),
     ],
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="Choose a named set of sizes, e.g. small; see `mlsched list problems`. Default: the generator's "
-            "sizes.",
-            autocompletion=complete_preset,
-        ),
-    ] = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Set one size of the generator, e.g. jobs=20 (repeatable). Default: the preset's size.",
-        ),
-    ] = None,
+    preset: Preset = None,
+    size: Sizes = None,
     seed: Seed = 0,
     output: Annotated[
         Path | None,

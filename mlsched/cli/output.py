@@ -102,6 +102,29 @@ def complete_preset(incomplete: str) -> list[str]:
     return inventory.presets_beginning(line.split(), incomplete)
 
 
+#: Options that several commands have.
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="Choose a named set of sizes, e.g. small; see `mlsched list problems`. Default: the generator's sizes.",
+        autocompletion=complete_preset,
+    ),
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE",
+        help="Set one size of the generator, e.g. jobs=20 (repeatable). Default: the preset's size.",
+    ),
+]
+HtmlReport = Annotated[
+    Path | None,
+    to_write(
+        text="Write a self-contained HTML report to this file, e.g. report.html. Default: not written.", folders=True
+    ),
+]
+
+
 class ChecksFailed(Exception):
     """Failed check after complete work and output: exit status 1."""
 

@@ -9,8 +9,9 @@ import typer
 
 from mlsched.cli.output import (
     Json,
+    Preset,
     Seed,
-    complete_preset,
+    Sizes,
     complete_problem,
     complete_solver,
     emit,
@@ -50,21 +51,8 @@ def worst(
             autocompletion=complete_problem,
         ),
     ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="Choose a named set of sizes, e.g. small; see `mlsched list problems`. Default: the generator's "
-            "sizes.",
-            autocompletion=complete_preset,
-        ),
-    ] = None,
-    size: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Set one size of the generator, e.g. jobs=20 (repeatable). Default: the preset's size.",
-        ),
-    ] = None,
+    preset: Preset = None,
+    size: Sizes = None,
     count: Annotated[int, typer.Option(help="Set the number of instances to draw, e.g. 100.", min=1)] = 20,
     most: Annotated[int, typer.Option(help="Set the number of instances to show, e.g. 5.", min=1)] = 3,
     best: Annotated[

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mlsched.cli import groups
-from mlsched.cli.output import Json, emit, name_completion, progress, to_write
+from mlsched.cli.output import HtmlReport, Json, emit, name_completion, progress
 from mlsched.core.files import atomic_write
 
 
@@ -22,7 +21,7 @@ def reproduce(
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run fewer jobs and seeds in seconds, without verdicts.")
+        bool, typer.Option("--quick", help="Run fewer jobs and seeds, in about a minute. Default: the full experiment.")
     ] = False,
     workers: Annotated[int, typer.Option(help="Set the number of processes, e.g. 8.", min=1)] = 1,
     jobs: Annotated[
@@ -52,13 +51,7 @@ def reproduce(
         str | None,
         typer.Option("--claim", help="Show only claims with this text, e.g. preemption. Default: all claims."),
     ] = None,
-    html: Annotated[
-        Path | None,
-        to_write(
-            text="Write a self-contained HTML report to this file, e.g. report.html. Default: not written.",
-            folders=True,
-        ),
-    ] = None,
+    html: HtmlReport = None,
     as_json: Json = False,
 ) -> None:
     """Reproduce a paper's evaluation, and test its claims."""
