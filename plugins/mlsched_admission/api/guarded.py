@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlsched_admission.instances import Instance, Plan
+from mlsched_admission.instances.judge import NO_JOB_MAY
 from mlsched_admission.instances.states import State
 from mlsched_admission.instances.states.decision import Decision
 from mlsched_admission.instances.systems.decide import decide
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot
+from mlsched_admission.solvers._names import not_evictable
 from mlsched_admission.solvers.fair import fair_verdict
 from mlsched_admission.solvers.verdicts import Needs, Verdict, judge_decision
 
@@ -34,7 +36,33 @@ def verdict_on(
     if isinstance(state.model, Snapshot) and state.model.config.fair:
         return fair_verdict(state.model, instance, plan.evict, starts)
     compared = _compared(instance)
-    return judge_decision(instance, plan.evict, jobs=meant, starts=starts, known=known, **compared, **limits)
+    verdict = judge_decision(instance, plan.evict, jobs=meant, starts=starts, known=known, **compared, **limits)
+    return _with_priorities(state, instance, verdict)
+
+
+def _with_priorities(state: State, instance: Instance, verdict: Verdict) -> Verdict:
+    """The verdict, with the priorities as the reason why a unit may not be evicted if they decide."""
+    jobs = [state.jobs.get(instance.job_names[j]) for j in verdict.jobs] if state.jobs else []
+    if not verdict.ineligible or not jobs:
+        return verdict
+    faults = []
+    for u, why in verdict.ineligible:
+        unit = state.units.get(instance.unit_names[u])
+        decided = unit is not None and all(
+            job is not None
+            and job.by_priority
+            and not unit.fixed
+            and job.queue == unit.queue
+            and unit.priority >= job.priority
+            for job in jobs
+        )
+        if decided and why == NO_JOB_MAY:
+            highest = max(job.priority for job in jobs if job is not None)
+            why = f"priority {unit.priority} is not below {highest}"
+        faults.append((u, why))
+    return dataclasses.replace(
+        verdict, ineligible=tuple(faults), sentence=not_evictable(instance.unit_names, faults)
+    )
 
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:

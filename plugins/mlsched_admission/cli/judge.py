@@ -211,7 +211,9 @@ def _verdict(found: Judgement) -> list[tuple[str, str]]:
     verdict = found.verdict
     rows = [("decision", f"{found.decision}: evicts {_names(_gone(found, verdict.evict))}")]
     rows.append(("verdict", f"{verdict.kind.upper()}: {_sentence(found)}"))
-    rows += [("", f"{named(found.instance.unit_names, [u])[0]}: {why}") for u, why in verdict.ineligible[:MOST_NAMES]]
+    if len({why for _, why in verdict.ineligible}) > 1:  # the verdict has one reason only
+        others = verdict.ineligible[1:MOST_NAMES]
+        rows += [("", f"{named(found.instance.unit_names, [u])[0]}: {why}") for u, why in others]
     if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
         plan = verdict.witness.plan
         moved = found.instance.moved(plan.move)

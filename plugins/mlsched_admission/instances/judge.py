@@ -258,6 +258,10 @@ def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
                 yield f"node {n}: what comes needs {needed} {resource}, free and released are {there}"
 
 
+#: Reason of a fault against rule 5.
+NO_JOB_MAY = "no job that starts may evict it"
+
+
 def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> list[tuple[int, str]]:
     """Units whose eviction breaks a rule where these jobs start, each with the sentence (rules 5, 6 and 9)."""
     faults: list[tuple[int, str]] = []
@@ -269,7 +273,7 @@ def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int
                 unborrowed[j] = not judge_quotas.borrows(instance, j, started, evicted)
         if not any(may == 1 or (may == 2 and unborrowed[j]) for j, may in by):
             only = any(may == 2 for _, may in by)
-            lacking = "only a job that ends without borrowing may do so" if only else "no job that starts may evict it"
+            lacking = "only a job that ends without borrowing may do so" if only else NO_JOB_MAY
             faults.append((u, f"unit {u} is evicted: {lacking}"))
     faults += _broken_gangs(instance, evicted)
     if instance.above_nominal and evicted and not faults:

@@ -28,3 +28,10 @@ def several(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:
     shown = [names[n] if names else str(n) for n in chosen]
     joined = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
     return f"{what}{'' if len(shown) == 1 else 's'} {joined}"
+
+
+def not_evictable(names: Sequence[str], faults: Sequence[tuple[int, str]]) -> str:
+    """Return the sentence on units that may not be evicted, with the reason, or the first of different reasons."""
+    reasons = {why for _, why in faults}
+    first = faults[0][1] if len(reasons) == 1 else f"{several('unit', names, [faults[0][0]])}: {faults[0][1]}"
+    return f"{several('unit', names, sorted({u for u, _ in faults}))} may not be evicted for this: {first}"

@@ -16,7 +16,7 @@ from mlsched_admission.instances import Instance, Plan, judge
 from mlsched_admission.instances.systems.kueue import cycle, preemption
 from mlsched_admission.instances.systems.kueue.allowed import Allowed
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
-from mlsched_admission.solvers._names import several
+from mlsched_admission.solvers._names import not_evictable, several
 from mlsched_admission.solvers._questions import Asked, after, lifted
 from mlsched_admission.solvers._verdict import Kind, Point, Verdict
 
@@ -55,7 +55,7 @@ class _Question:
                 return self._made("unknown", "more victim sets are possible than are looked at", front, complete)
             return self._made("on the front", "on the front: nothing can start", front, complete, starts=True)
         if faults := self._ineligible(victims):
-            sentence = f"{faults[0][1]}: {self._named([faults[0][0]])} may not be evicted for this"
+            sentence = not_evictable(self.instance.unit_names, faults)
             rules = "by the rules of the queue"
             return self._made("ineligible", sentence, front, complete, ineligible=faults, proof=rules)
         if why := self.allowed.why_not(victims):

@@ -17,7 +17,7 @@ from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.fields import as_int, ints
 from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
-from mlsched_admission.solvers._names import several
+from mlsched_admission.solvers._names import not_evictable, several
 from mlsched_admission.solvers._questions import Asked, Best, about, after, lifted, lowered, only
 from mlsched_admission.solvers._reasons import reason
 from mlsched_admission.solvers._verdict import Change, Kind, Needs, Point, Verdict
@@ -182,8 +182,7 @@ class _Judgement:
         faults = tuple((u, why.removeprefix(f"unit {u} is evicted: ")) for u, why in found)  # units have names here
         if not faults:
             return None
-        who = self._units(sorted({u for u, _ in faults}))
-        sentence = f"{who} may not be evicted for this: {faults[0][1]}"
+        sentence = not_evictable(self.question.unit_names, faults)
         return self._made("ineligible", sentence, ineligible=faults, proof="by the rules of the instance")
 
     def _does_not_start(self) -> Verdict | None:

@@ -210,7 +210,7 @@ def _add_job(
     priority = min(pod.whole("spec", "priority") for pod in pods)
     never = any(pod.text("spec", "preemptionPolicy") == "Never" for pod in pods)
     may = () if never else (u.name for u in state.units.values() if u.priority < priority and not u.fixed)
-    job = Job(name, priority, may=frozenset(may))
+    job = Job(name, priority, may=frozenset(may), by_priority=not never)
     alike: dict[tuple[object, ...], Shape] = {}
     for pod in pods:
         demand, nodes = {**held[id(pod)], "pods": 1}, placing.nodes_of(pod.under("spec"))

@@ -203,7 +203,8 @@ def _job(
     state: State, snapshot: Snapshot, one: Workload, made: Assignment, entry: Entry, places: kueue_places.Places
 ) -> Job:
     """The job with the flavors of an assignment, and whom it may evict (P1 to P3, S2)."""
-    job = Job(one.name, one.priority, queue=one.queue)
+    lower = snapshot.queues[one.queue].within == "LowerPriority"
+    job = Job(one.name, one.priority, queue=one.queue, by_priority=lower)
     counts = {name: part.count for name, part in made.pod_sets.items()}
     for part in one.pod_sets:
         if 0 < counts.get(part.name, part.count) < part.count:

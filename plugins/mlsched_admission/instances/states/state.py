@@ -97,7 +97,8 @@ class Job:
     """What waits.
 
     may: the units that it may evict; may_if_nominal: those that it may evict where it then borrows nothing. contested:
-    the flavors that need preemption (empty: those that do not fit).
+    the flavors that need preemption (empty: those that do not fit). by_priority: it evicts units of its own queue only
+    if their priority is lower.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Job:
     queue: str = ""
     use: Amounts = field(default_factory=dict)
     contested: frozenset[str] = frozenset()
+    by_priority: bool = False
 
 
 @dataclass

@@ -75,6 +75,15 @@ def test_what_is_wrong_with_a_decision(judged, system, victims, kind):
     assert done.err.count("\n") == 1
 
 
+def test_priorities_are_the_reason_of_a_protected_victim(judged):
+    done = judged("kubernetes", victims=["serving-0"])
+    reason = "unit ml/serving-0 may not be evicted for this: priority 1000 is not below 100"
+    assert done.out.count(reason) == 1, done.out
+    assert "no job that starts" not in done.out
+    assert done.err == f"mlsched: ineligible: {reason}\n"
+    assert "no job that starts may evict it" in judged("kai", victims=["ml/small-0"]).out
+
+
 def test_document_names_everything(judged):
     done = judged("kubernetes", "--json", victims=["web-1"])
     document = done.document
