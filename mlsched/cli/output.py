@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlsched.core.deadline import OutOfTime
-from mlsched.core.errors import InvalidInput, MlschedError, one_line
+from mlsched.core.errors import ALL_NAMES, InvalidInput, MlschedError, one_line
 from mlsched.core.interrupts import stopping
 from mlsched.core.safe_open import refuse_target, shown_path
 
@@ -153,7 +153,7 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
 
 def say(message: str) -> None:
     """Print one line on standard error."""
-    print(f"mlsched: {one_line(message, 1000)}", file=sys.stderr)  # noqa: T201 - standard error is for people
+    print(f"mlsched: {one_line(message, ALL_NAMES)}", file=sys.stderr)  # noqa: T201 - standard error is for people
 
 
 @contextlib.contextmanager

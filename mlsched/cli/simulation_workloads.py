@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched import api
-from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean, shorten
+from mlsched.core.errors import ALL_NAMES, InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.params import parameters_of, resolve, split_settings
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Trace
@@ -260,7 +260,7 @@ def _split_options(
     for key in option_values:
         if key not in of_source | of_world:
             names = sorted(of_source | of_world)
-            raise InvalidInput(f"--set {key}{did_you_mean(key, names)}: there are {', '.join(names)}")
+            raise InvalidInput(f"--set {key}{did_you_mean(key, names)}: there are {', '.join(names)}", ALL_NAMES)
     return (
         {k: v for k, v in option_values.items() if k in of_source},
         {k: v for k, v in option_values.items() if k in of_world},

@@ -12,6 +12,8 @@ from pathlib import Path
 
 #: Longest message in characters; longer ones are cut in the middle, which keeps place and remedy.
 MAX_MESSAGE = 300
+#: The same for a message that lists all names, as the documentation promises.
+ALL_NAMES = 1200
 #: Folders of code that the user did not write: mlsched, Python, and installed packages.
 _LIBRARY_FOLDERS = (
     str(Path(__file__).resolve().parent.parent),
@@ -75,6 +77,10 @@ class MlschedError(Exception):
     """Base class of every error that mlsched raises on purpose; its message is one line of at most `longest`
     characters.
 
+    Args:
+        message: The message.
+        longest: Most characters instead of the class's own.
+
     Examples:
         >>> try:
         ...     mlsched.load("nothing.json")
@@ -85,8 +91,8 @@ class MlschedError(Exception):
 
     longest = MAX_MESSAGE
 
-    def __init__(self, message: object = "") -> None:
-        super().__init__(one_line(str(message), self.longest))
+    def __init__(self, message: object = "", longest: int | None = None) -> None:
+        super().__init__(one_line(str(message), longest or self.longest))
 
 
 class InvalidInput(MlschedError, ValueError):
@@ -125,10 +131,10 @@ class UnknownName(InvalidInput, LookupError):
         mlsched.core.errors.UnknownName: no solver 'slack' for quality (did you mean 'slaq'?); there are ...
     """
 
-    def __init__(self, message: object = "") -> None:
+    def __init__(self, message: object = "", longest: int = MAX_MESSAGE) -> None:
         fault, there_are, names = str(message).partition("; there are ")
         fault = shorten(fault, MAX_MESSAGE // 2)
-        super().__init__(fault + there_are + _cut_names(names, MAX_MESSAGE - len(fault + there_are)))
+        super().__init__(fault + there_are + _cut_names(names, longest - len(fault + there_are)), longest)
 
 
 def _cut_names(names: str, most: int) -> str:

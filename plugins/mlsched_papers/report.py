@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mlsched.benchmark import html, plots
 from mlsched.core.brief import short_repr
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import ALL_NAMES, UnknownName
 from mlsched_papers.claim import Claim, Estimate
 from mlsched_papers.digits import signed_percent, significant
 
@@ -174,11 +174,13 @@ class Report:
     def only(self, text: str) -> Report:
         """The report of those claims alone whose name or text has `text` in it, in any case; without tables or figures.
 
-        Raises InvalidInput where there is none.
+        Raises UnknownName where there is none.
         """
         found = tuple(claim for claim in self.claims if matches(text, claim.name, claim.text))
         if not found:
-            raise InvalidInput(f"claim = {text!r}: in no claim's name or text; there are {_names(self.claims)}")
+            raise UnknownName(
+                f"claim = {text!r}: in no claim's name or text; there are {_names(self.claims)}", ALL_NAMES
+            )
         return dataclasses.replace(self, tables=(), figures=(), claims=found)
 
     def to_json(self) -> dict[str, Any]:

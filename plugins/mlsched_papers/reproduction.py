@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from mlsched.core.arguments import validate_arguments
-from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
+from mlsched.core.errors import ALL_NAMES, InvalidInput, UnknownName, did_you_mean
 from mlsched.core.params import Number
 from mlsched.core.registry import scan_exports
 from mlsched_papers.experiment import Experiment, Progress, Settings
@@ -68,7 +68,7 @@ def reproduce(
     experiment = EXPERIMENTS[name]
     if claim is not None and not experiment.has(claim):
         there = ", ".join(statement.name for statement in experiment.statements)
-        raise InvalidInput(f"claim = {claim!r}: in no claim's name or text; there are {there}")
+        raise UnknownName(f"claim = {claim!r}: in no claim's name or text; there are {there}", ALL_NAMES)
     chosen = None if loads is None else tuple(loads)
     trace = None if trace is None else os.fspath(trace)
     settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, chosen)

@@ -120,5 +120,6 @@ def test_some_claims_alone_are_shown_by_a_part_of_their_name_or_text():
 
 @pytest.mark.parametrize("name", sorted(set(EXPERIMENTS) - {"findings"}))
 def test_a_claim_that_there_is_not_is_refused_before_anything_runs(name):
-    with pytest.raises(InvalidInput, match=r"claim = 'no such claim'.*there are [a-z]"):
+    with pytest.raises(InvalidInput, match=r"claim = 'no such claim'.*there are [a-z]") as error:
         reproduce(name, claim="no such claim")
+    assert all(statement.name in str(error.value) for statement in EXPERIMENTS[name].statements)
