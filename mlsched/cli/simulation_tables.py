@@ -14,7 +14,7 @@ from mlsched.cli import problems
 from mlsched.cli.output import number, table
 from mlsched.cli.simulation_runs import gap_notes, gap_with_regret, regret_lines, regret_rows
 from mlsched.cli.simulation_workloads import WindowOptions
-from mlsched.core.brief import count_of
+from mlsched.core.brief import count_of, with_singulars
 from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
@@ -94,10 +94,10 @@ def about(report: Report) -> list[str]:
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
     lines = [
-        _origin(workload.source, details[0]["assumed"]),
+        with_singulars(_origin(workload.source, details[0]["assumed"])),
         f"{count_of(len(workload.submit), 'job')} on {workload.cluster}{unit}",
     ]
-    lines += [f"rows: {sentence}" for sentence in report.account.sentences()] if report.account else []
+    lines += [f"rows: {with_singulars(sentence)}" for sentence in report.account.sentences()] if report.account else []
     return lines + _assumed(details)
 
 

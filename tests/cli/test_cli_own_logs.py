@@ -112,11 +112,17 @@ def test_a_log_that_cannot_have_been_has_no_gap_but_a_proof(cli, tmp_path):
     assert document["runs"][0]["lint"][0]["amount"] == 5.0
 
 
+def test_a_wrong_option_lists_all_options(cli, log):
+    given = ("--trace", log, *READ, "--cluster", "1x(8gpu)", "--set", "foo=1")
+    cli("simulate", "fifo", *given).refused("movement, oversize, partitions, pause_cost", "usage_seed, usage_spread\n")
+
+
 def test_oversized_jobs_can_be_left_out(cli, log):
     words = ("--trace", log, *READ, "--cluster", "1x(8gpu)", "--set", "oversize=drop", "--json")
     document = cli("simulate", "fifo", *words).document
     assert document["runs"][0]["summary"]["jobs"] == 5
-    assert "1 jobs that never fit left out" in document["source"]
+    assert "1 jobs that never fit left out" in document["source"], "the hash depends on the source"
+    assert "1 job that never fit left out" in cli("simulate", "fifo", *words[:-1]).out
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")

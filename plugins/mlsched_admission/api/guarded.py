@@ -60,9 +60,7 @@ def _with_priorities(state: State, instance: Instance, verdict: Verdict) -> Verd
             highest = max(job.priority for job in jobs if job is not None)
             why = f"priority {unit.priority} is not below {highest}"
         faults.append((u, why))
-    return dataclasses.replace(
-        verdict, ineligible=tuple(faults), sentence=not_evictable(instance.unit_names, faults)
-    )
+    return dataclasses.replace(verdict, ineligible=tuple(faults), sentence=not_evictable(instance.unit_names, faults))
 
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:

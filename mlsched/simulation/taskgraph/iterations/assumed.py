@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.brief import count_of
 from mlsched.simulation.nodes import WORDS
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
@@ -24,7 +25,7 @@ def _failures(jobs: Jobs, options: Options) -> str:
     """How often nodes fail, and what their jobs keep."""
     kept = "their whole iterations" if options.restart == "checkpoint" else "nothing"
     many = len(jobs.failure_node)
-    return f"nodes fail {many} times; jobs that have a task there stop, keep {kept}, and go on on any nodes"
+    return f"{count_of(many, 'node failure')}; jobs that have a task there stop, keep {kept}, and go on on any nodes"
 
 
 def _shape(jobs: Jobs) -> str:

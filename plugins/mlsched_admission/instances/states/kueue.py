@@ -17,6 +17,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping
 
+from mlsched.core.brief import count_of
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import kueue_places
 from mlsched_admission.instances.states import objects as k8s
@@ -307,8 +309,8 @@ def _imposed(snapshot: Snapshot, one: Workload, combined: Iterable[tuple[str, di
 
 def _say(state: State, found: k8s.Objects, snapshot: Snapshot) -> None:
     state.read.append(
-        f"Kueue: {len(snapshot.queues)} cluster queues, {len(snapshot.cohorts)} cohorts, "
-        f"{len(snapshot.running)} workloads with quota, {len(snapshot.waiting)} waiting"
+        f"Kueue: {count_of(len(snapshot.queues), 'cluster queue')}, {count_of(len(snapshot.cohorts), 'cohort')}, "
+        f"{count_of(len(snapshot.running), 'workload')} with quota, {len(snapshot.waiting)} waiting"
     )
     if not found.get("ConfigMap"):
         state.assume("fair sharing: off, for the state has no manager's ConfigMap (classical preemption)")

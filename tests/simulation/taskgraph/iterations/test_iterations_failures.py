@@ -32,7 +32,7 @@ def test_a_job_goes_on_elsewhere_with_what_it_had_saved(write, restart: str, end
     assert run.log.places == [(0,), (1,)]
     assert run.summary()["failed_runs"] == 1
     assert run.summary()["pauses"] == 0
-    assert "nodes fail 1 times" in run.assumed["failures"]
+    assert "1 node failure;" in run.assumed["failures"]
     assert run.assumed["pause cost"].endswith("holds its nodes for 30 s without progress")
     assert mlsched.simulate(run.workload, "fifo").bound["total_jct"] <= run.summary()["total_jct"]
 
