@@ -12,6 +12,7 @@ from mlsched import api
 from mlsched.core.contract import Instance, Objective
 from mlsched.core.errors import MlschedError, Stuck, TooLarge, describe_exception, with_article
 from mlsched.core.gap import Gap, gap_between
+from mlsched.core.record import Record
 from mlsched.core.result import Result
 from mlsched.testing.counterexample import Counterexample
 from mlsched.testing.subject import NoFeasiblePlan
@@ -40,7 +41,12 @@ FAILURES: dict[str, type[Failed]] = {name: type(f"Failed_{name}", (Failed,), {})
 
 
 def failure(
-    check: str, sentence: str, instance: Instance | None = None, plan: object = None, second: object = None
+    check: str,
+    sentence: str,
+    instance: Instance | None = None,
+    plan: object = None,
+    second: object = None,
+    workload: Record | None = None,
 ) -> Failed:
     """Return the failure of a check, to be raised.
 
@@ -50,8 +56,9 @@ def failure(
         instance: Instance on which the check failed.
         plan: The scheduler's answer.
         second: Another answer to the same instance.
+        workload: Workload of the run in which the check failed.
     """
-    return FAILURES[check](Counterexample(check, sentence, instance, plan, second=second))
+    return FAILURES[check](Counterexample(check, sentence, instance, plan, second=second, workload=workload))
 
 
 @dataclasses.dataclass

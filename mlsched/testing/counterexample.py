@@ -28,6 +28,7 @@ class Counterexample:
         check: Name of the failed check.
         sentence: The fault.
         instance: The instance, or None.
+        workload: The workload of a faulty run, or None.
         plan: The answer, or None.
         file: File of the saved instance.
         picture: File of the picture.
@@ -41,6 +42,7 @@ class Counterexample:
     file: Path | None = None
     picture: Path | None = None
     second: Any = None
+    workload: Record | None = None
 
     def __str__(self) -> str:
         """Describe fault, instance, plan and files in under thirty lines."""
@@ -52,6 +54,8 @@ class Counterexample:
                 _shorten_line(f"on this {self.instance.kind}{which}:", 3 * WIDTH),
                 *_field_lines(self.instance, FIELDS),
             ]
+        if self.workload is not None:
+            lines += [f"in a run of this {self.workload.kind}:", *_field_lines(self.workload, FIELDS)]
         for begin, plan in (("with this", self.plan), ("and then with this", self.second)):
             if isinstance(plan, Plan):
                 lines += [f"{begin} {plan.kind}:", *_field_lines(plan, PLAN_FIELDS)]
@@ -61,16 +65,19 @@ class Counterexample:
         return "\n".join(lines)
 
     def saved_to(self, folder: str | Path, scheduler: str) -> Counterexample:
-        """Save instance, plan and, if possible, a picture to a folder; return the counterexample with its files."""
+        """Save instance or workload, plan and, if possible, a picture; return the counterexample with its files."""
         from mlsched import api
 
-        if self.instance is None:
+        question = self.workload if self.instance is None else self.instance
+        if question is None:
             return self
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"[^\w.-]+", "-", f"{scheduler}-{self.check}")
         file = place / f"{name}.json"
-        api.save(self.instance, file)
+        api.save(question, file)
+        if self.instance is None:
+            return dataclasses.replace(self, file=file)
         picture = None
         if isinstance(self.plan, self.instance.plan_type):
             api.save(self.plan, place / f"{name}.plan.json")

@@ -37,7 +37,7 @@ class _RunExaminer:
             self.simulation,
             Wake.parse(self.simulation.scheduling_events if scheduling_events is None else scheduling_events),
         )
-        description = f"{simulation.simulator or simulation.problem} world, wake {cadence}, {workload!r}"
+        description = f"{simulation.simulator or simulation.problem} world, wake {cadence}"
         implied_options = self.tested.solver.world_options(self.tested.params)
         options = simulation.options(implied_options)
         world = simulation.world(workload, options)
@@ -46,13 +46,13 @@ class _RunExaminer:
             run_clock(world, _with_memory_check(self.tested.rule()), scheduling_events=cadence, seed=0, unit=unit)
         except Stuck as error:
             if not serves_in_larger_cluster(self.tested, simulation, workload, implied_options, cadence):
-                raise failure("runs", f"{error}; {description}") from error
+                raise failure("runs", f"{error}; {description}", workload=workload) from error
             self.starved += 1
             return
         except MlschedError as error:
-            raise failure("runs", f"{error}; {description}") from error
+            raise failure("runs", f"{error}; {description}", workload=workload) from error
         for sentence in simulation.violations(workload, options, cadence, world.log):
-            raise failure("runs", f"the replay check says: {sentence}; {description}")
+            raise failure("runs", f"the replay check says: {sentence}; {description}", workload=workload)
 
 
 def _with_memory_check(rule: Rule) -> Rule:

@@ -188,13 +188,17 @@ def test_all_failures_at_once():
     assert {report.outcomes[name].status for name in ("feasible", "untouched", "runs")} == {"failed"}
 
 
-def test_runs_alone():
+def test_runs_alone(tmp_path):
     def waits(instance, *, rng):
         nothing = np.zeros(len(instance.waiting), dtype=np.int64)
         return instance.plan_type(workers=nothing, ps=nothing)
 
-    with pytest.raises(CheckFailed, match=r"runs: waits: at .* the run is stuck; workers world"):
-        check_scheduler(waits, "workers", checks=["runs"], calls=0)
+    with pytest.raises(CheckFailed, match=r"runs: waits: at .* the run is stuck; workers world") as error:
+        check_scheduler(waits, "workers", checks=["runs"], calls=0, keep=tmp_path)
+    example = error.value.report.failures[0]
+    assert "in a run of this workers.workload:\n  resources = " in str(example)
+    assert "hash" not in str(example)
+    assert mlsched.load(example.file) == example.workload
     skipped = check_scheduler(good("taskgraph"), "taskgraph", examples=8).outcomes["runs"]
     assert str(skipped) == "runs          skipped: another failed before, or it answers a horizon"
 
