@@ -19,7 +19,7 @@ from mlsched_admission.api.questions import JudgeRequest, Paths, asked, decided,
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.states import Options, State, read_documents
 from mlsched_admission.instances.states.decision import Decision
-from mlsched_admission.instances.systems.decide import OWN_RULES
+from mlsched_admission.instances.systems.decide import COPIES, OWN_RULES
 from mlsched_admission.instances.systems.permits import permits
 from mlsched_admission.solvers.verdicts import Needs, Point, Verdict, front_question, what_it_takes
 from mlsched_admission.solvers.waits import why_it_waits
@@ -151,6 +151,8 @@ def _judged(state: State, instance: Instance, request: JudgeRequest) -> Judgemen
         else None
     )
     made = ("by " + str(rule), own) if own is not None else decided(instance, request)
+    if line := _foreign_rule(state.system, rule):
+        state.assume(line)
     # Without a decision, nobody is evicted: the front is what it is held against.
     plan = Decision(()) if made is None else made[1]
     verdict = verdict_on(state, instance, plan, jobs, request.limits)
@@ -167,6 +169,15 @@ def _judged(state: State, instance: Instance, request: JudgeRequest) -> Judgemen
         {name: tuple(lines) for name, lines in state.unmodelled.items() if name in state.jobs},
         counted=state.counted,
     )
+
+
+def _foreign_rule(system: str, rule: str | None) -> str:
+    """Return a line on a rule that copies another scheduler than the state's, or ""."""
+    own = next((name for other, name in COPIES.values() if other == system), None)
+    copied, name = COPIES.get((rule or "").partition(":")[0], (system, ""))
+    if own is None or copied == system:
+        return ""
+    return f"rule: {rule} copies {name}, and the state is of {own}, which may decide differently"
 
 
 def _best(judged: list[Judgement]) -> Judgement:

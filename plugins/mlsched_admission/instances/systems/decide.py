@@ -14,6 +14,14 @@ from mlsched_admission.instances.systems.kueue.snapshot import Snapshot
 
 #: System -> the name of the rule that is its own.
 OWN_RULES = {"kueue": "kueue", "kai": "kai", "kubernetes": "kube"}
+#: Rule -> the system that it copies, and the system's name in sentences.
+COPIES = {
+    "kueue": ("kueue", "Kueue"),
+    "kube": ("kubernetes", "Kubernetes"),
+    "kep-5710": ("kubernetes", "Kubernetes"),
+    "kai": ("kai", "KAI"),
+    "slurm": ("slurm", "Slurm"),
+}
 
 
 @dataclass(frozen=True)

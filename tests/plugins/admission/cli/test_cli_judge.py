@@ -84,6 +84,21 @@ def test_priorities_are_the_reason_of_a_protected_victim(judged):
     assert "no job that starts may evict it" in judged("kai", victims=["ml/small-0"]).out
 
 
+@pytest.mark.parametrize(
+    ("system", "rule", "line"),
+    [
+        ("kueue", "slurm", "rule: slurm copies Slurm, and the state is of Kueue, which may decide differently"),
+        ("kubernetes", "kueue", "rule: kueue copies Kueue, and the state is of Kubernetes"),
+        ("kubernetes", "kube", None),
+        ("slurm", "slurm", None),
+    ],
+)
+def test_a_rule_of_another_scheduler_is_named(judged, system, rule, line):
+    document = json.loads(judged(system, "--rule", rule, "--json").out)
+    lines = [one for one in document["assumed"] if one.startswith("rule: ")]
+    assert not lines if line is None else lines[0].startswith(line)
+
+
 def test_document_names_everything(judged):
     done = judged("kubernetes", "--json", victims=["web-1"])
     document = done.document
