@@ -10,6 +10,7 @@ from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.judge import NO_JOB_MAY
 from mlsched_admission.instances.states import State
 from mlsched_admission.instances.states.decision import Decision
+from mlsched_admission.instances.states.state import Job, Unit
 from mlsched_admission.instances.systems.decide import decide
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot
 from mlsched_admission.solvers._names import not_evictable
@@ -42,25 +43,21 @@ def verdict_on(
 
 def _with_priorities(state: State, instance: Instance, verdict: Verdict) -> Verdict:
     """The verdict, with the priorities as the reason why a unit may not be evicted if they decide."""
-    jobs = [state.jobs.get(instance.job_names[j]) for j in verdict.jobs] if state.jobs else []
-    if not verdict.ineligible or not jobs:
+    if not verdict.ineligible or not state.jobs:
         return verdict
+    jobs = [state.jobs[instance.job_names[j]] for j in verdict.jobs]
     faults = []
     for u, why in verdict.ineligible:
-        unit = state.units.get(instance.unit_names[u])
-        decided = unit is not None and all(
-            job is not None
-            and job.by_priority
-            and not unit.fixed
-            and job.queue == unit.queue
-            and unit.priority >= job.priority
-            for job in jobs
-        )
-        if decided and why == NO_JOB_MAY:
-            highest = max(job.priority for job in jobs if job is not None)
-            why = f"priority {unit.priority} is not below {highest}"
+        unit = state.units[instance.unit_names[u]]
+        if why == NO_JOB_MAY and all(_outranks(unit, job) for job in jobs):
+            why = f"priority {unit.priority} is not below {max(job.priority for job in jobs)}"
         faults.append((u, why))
     return dataclasses.replace(verdict, ineligible=tuple(faults), sentence=not_evictable(instance.unit_names, faults))
+
+
+def _outranks(unit: Unit, job: Job) -> bool:
+    """Whether its priority protects a unit from a job."""
+    return job.by_priority and not unit.fixed and unit.queue == job.queue and unit.priority >= job.priority
 
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:

@@ -18,7 +18,6 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from mlsched.core.brief import count_of
-from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput
 from mlsched_admission.instances.states import kueue_places
 from mlsched_admission.instances.states import objects as k8s
