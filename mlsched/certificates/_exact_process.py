@@ -1,10 +1,10 @@
-"""Run in a process of its own, never imported: minimise a 0-1 formula by `exact`, which logs its proof.
+"""A separate program, never imported: minimise a 0-1 formula by `exact`, which logs its proof.
 
     python _exact_process.py FORMULA.opb LOG SECONDS BYTES CALLER          (0 seconds: no limit)
 
-`exact` is under the AGPL and is loaded here alone. It writes its own reading of the formula to LOG.formula and what it
-derives to LOG.proof, of which no more than BYTES are kept. The last line printed is "complete" or "unfinished". It ends
-with CALLER, the process that started it, however that ends.
+`exact` is under the AGPL and is loaded only here. It writes its own reading of the formula to LOG.formula and its
+derivation to LOG.proof, of which at most BYTES are kept. The last line printed is "complete" or "unfinished". It ends
+with CALLER, the process that started it, in every case.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-#: Linux: the signal that a process gets when the one that started it ends.
+#: Linux: the signal that a process gets when its parent ends.
 PR_SET_PDEATHSIG = 1
 
 
@@ -39,7 +39,7 @@ def main(formula: str, log: str, seconds: str, most: str, caller: str) -> None:
 
 
 def _end_with(caller: int) -> None:
-    """Nothing in this process looks at the caller while `exact` searches, so the system has to."""
+    """Let the system end this process with the caller, which nothing here observes while `exact` searches."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != caller:

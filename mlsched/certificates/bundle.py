@@ -1,11 +1,11 @@
-"""A certificate as a folder: an instance, plans, and proofs that no plan is better; and the check of such a folder.
+"""A certificate as a folder: an instance, plans, and proofs of their optimality; and the check of such a folder.
 
-    instance.json, plans.json     what was asked, and the plan that is claimed to be best; of a front one per point
+    instance.json, plans.json     the instance, and the claimed best plan; of a front one plan per point
     checker.py                    decides about the proofs without mlsched
     manifest.json                 objectives, values, the list of proofs, and the SHA-256 of every other file
 
-There are two kinds of proof, in files of their own: `by_prices.py` and `by_formulas.py`. A folder is accepted if the
-judge gives the plans the values that are claimed and the proofs are those which the instance and these values need.
+There are two kinds of proof, in separate modules: `by_prices.py` and `by_formulas.py`. A folder is accepted if the
+judge confirms the claimed values of the plans, and the proofs match the instance and these values.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from mlsched.core.safe_open import shown_path
 from mlsched.core.temporary import temporary_directory
 from mlsched.core.versions import versions
 
-#: Wall limit of a check, where no other is given; the largest proofs so far took half a minute.
+#: Default wall limit of a check; the largest proofs so far took half a minute.
 SECONDS = 300.0
 KINDS: dict[Kind, type[Claimed]] = {"dual": Dual, "logic": Logic}
 
@@ -62,10 +62,18 @@ def certify_logic(
 ) -> Checked:
     """Prove a claim by formulas and write the certificate to `folder`, which must not exist.
 
-    seconds: limit on the search for each proof and on writing out its steps; the check then takes less. The folder
-    appears when it is complete and its check has passed.
-    Raises InvalidInput where the folder exists, BackendError where no proof was found, SolverError where the plan is
-    not optimal, or a point is missing.
+    The folder appears when it is complete and its check has passed.
+
+    Args:
+        claimed: The claim.
+        folder: Target.
+        seconds: Limit on the search for each proof and on writing out its steps; the check then takes less.
+        progress: Receives lines about the progress.
+
+    Raises:
+        InvalidInput: The folder exists.
+        BackendError: A proof was not found.
+        SolverError: The plan is not optimal, or a point is missing.
     """
     return _made(claimed, folder, functools.partial(by_formulas.write, claimed, seconds=seconds, progress=progress))
 
@@ -76,7 +84,7 @@ def certify_dual(claimed: Dual, folder: Path, proved: Sequence[tuple[list[Any], 
 
 
 def _made(claimed: Claimed, folder: Path, write: Callable[[Path], dict[str, Any]]) -> Checked:
-    """Return a new certificate whose proofs `write` puts into a folder; it returns what the manifest says of them."""
+    """Return a new certificate; `write` puts its proofs into a folder and returns their manifest entries."""
     check_target(folder)
     instance = claimed.instance
     with new_folder(folder) as new:
@@ -108,7 +116,7 @@ def _made(claimed: Claimed, folder: Path, write: Callable[[Path], dict[str, Any]
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A folder that gets its name when the block has ended without an error."""
+    """Create a folder that gets its name when the block has ended without an error."""
     try:
         with temporary_directory(f".{target.name[:100]}.", target.parent) as made:
             yield made
@@ -121,10 +129,14 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
-    """Check a certificate's folder, by code of this mlsched alone: what lies in the folder is read, never run.
+    """Check a certificate's folder with only the code of this mlsched: the folder's files are read, never run.
 
-    seconds: wall limit, after which the folder is not certified; None: however long it takes.
-    Raises InvalidFile where it holds no certificate that could be read.
+    Args:
+        folder: The certificate.
+        seconds: Wall limit, after which the folder is not certified; None for no limit.
+
+    Raises:
+        InvalidFile: The folder does not contain a readable certificate.
     """
     started, deadline = time.perf_counter(), Deadline(seconds)
     manifest = manifest_of(folder)
@@ -160,7 +172,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
 
 
 def _opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[Plan], list[str]]:
-    """Return the instance and the plans of a folder, and what is wrong with these and with the files."""
+    """Return the instance and the plans of a folder, and the faults of these and of the files."""
     wrong = list(wrong_files(folder, manifest))
     problem = registry().problem(manifest["problem"])
     instance: Instance
@@ -177,7 +189,7 @@ def _opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[Plan
 def _wrong_plans(
     instance: Instance, plans: Sequence[Plan], names: Sequence[str], values: Sequence[Any]
 ) -> Iterator[str]:
-    """Whether the judge gives the plans the values of these objectives that are claimed."""
+    """Return faults unless the judge gives the plans the claimed values of these objectives."""
     if len(values) != len(plans):
         yield f"the manifest has {len(values)} points, plans.json {len(plans)}"
         return

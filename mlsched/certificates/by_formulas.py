@@ -1,11 +1,11 @@
-"""Logic certificates: 0-1 formulas that an instance and its objectives ask, and logged proofs of their minima.
+"""Logic certificates: the 0-1 formulas of an instance and its objectives, and logged proofs of their minima.
 
     1.opb, 1.log, 2.opb, ...      a formula, and a proof of its minimum
     checker.py                    decides about formula and proof without mlsched: python checker.py 1.opb 1.log
 
-The formulas must be, letter by letter, what the translation makes of the instance and the plans. For one plan, their
-minima add up to its value. For a front there is one formula, the plans that no point covers (`cover.py`), which has no
-solution.
+The formulas must equal, letter by letter, the translation of the instance and the plans. For one plan, their minima add
+up to its value. A front has one formula of the plans that its points do not cover (`cover.py`), which must be
+unsolvable.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from mlsched.core.errors import BackendError, InvalidInput, SolverError, shorten
 
 
 class Logic(Claimed):
-    """Plans that formulas prove to be the best, or the whole front."""
+    """Plans that formulas prove to be the best, or the complete front."""
 
     kind = "logic"
 
     @staticmethod
     def check(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> None:
-        """As in `Claimed`."""
+        """Implement `Claimed.check`."""
         if first or len(objectives) != 1:
             fronts_of(instance, objectives, first)
         else:
@@ -43,11 +43,11 @@ class Logic(Claimed):
 
     @property
     def lemma(self) -> str:
-        """As in `Claimed`."""
+        """Implement `Claimed.lemma`."""
         return "" if self.of_front else translation_of(self.instance).lemma(self.objectives[0])
 
     def disorder(self) -> str:
-        """As in `Claimed`."""
+        """Implement `Claimed.disorder`."""
         return self._points()[1]
 
     def _points(self) -> tuple[Points, str]:
@@ -72,7 +72,7 @@ class Logic(Claimed):
         return "" if best == value else f"its {self.objectives[0]} is {value}, and {best} is proved to be the best"
 
     def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
-        """As in `Claimed`."""
+        """Implement `Claimed.wrong_proofs`."""
         minima: list[int | None] = []
         try:
             formulas = stated(folder, len(proofs), deadline, self.formulas)
@@ -96,14 +96,14 @@ class Logic(Claimed):
             claims += translation_of(self.instance).claims(self.instance, self.objectives[0], self.plans[0], values)
 
     def bounds(self, proofs: list[Any]) -> tuple[int, ...]:
-        """As in `Claimed`."""
+        """Implement `Claimed.bounds`."""
         return () if self.of_front else tuple(self.values[0])
 
 
 def write(claimed: Logic, folder: Path, seconds: float | None, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Write formulas, proofs and checker to `folder`; return what the manifest says of them.
+    """Write formulas, proofs and checker to `folder`; return their manifest entries.
 
-    seconds: limit on stating the formulas, and on each proof with the writing out of its steps.
+    seconds: Limit on stating the formulas, and on each proof with the writing of its steps.
     """
     try:
         with within(Deadline(seconds), MOST_LOG):
@@ -123,9 +123,9 @@ def write(claimed: Logic, folder: Path, seconds: float | None, progress: Callabl
 
 
 def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -> int | None:
-    """Find a proof of the formula's minimum and write both as number k; the minimum, None: there is no solution.
+    """Find a proof of the formula's minimum and write both as number k; return the minimum, None if unsolvable.
 
-    seconds: limit on the search and on writing out its steps. Raises BackendError where there is no proof then.
+    seconds: Limit on the search and on writing its steps. BackendError is raised if it passes without a proof.
     """
     text, deadline = formula.text(), Deadline(seconds)
     try:
@@ -148,7 +148,7 @@ def _part(formula: Formula, minimum: int | None) -> dict[str, Any]:
 
 
 def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> Fronts:
-    """How the fronts are stated; InvalidInput where these objectives cannot be certified."""
+    """Return the statement of the fronts; raise InvalidInput if these objectives cannot be certified."""
     fronts = translation_of(instance).fronts
     if fronts is None:
         raise InvalidInput(f"fronts of {with_article(instance.kind)} cannot be certified")
@@ -166,7 +166,7 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
 
 
 def stated(folder: Path, parts: int, deadline: Deadline, make: Callable[[], list[Formula]]) -> list[Formula]:
-    """What `make` makes; Wrong where its text is longer than the folder's formulas, OutOfTime at the deadline."""
+    """Return the formulas of `make`; Wrong if they are longer than the folder's formulas, OutOfTime at the deadline."""
     size = sum((folder / f"{k}.opb").stat().st_size for k in range(1, parts + 1))
     try:
         with within(deadline, size):
@@ -176,9 +176,10 @@ def stated(folder: Path, parts: int, deadline: Deadline, make: Callable[[], list
 
 
 def minimum_of(folder: Path, k: int, formula: Formula, deadline: Deadline) -> int | None:
-    """The minimum of a formula, None where it has no solution, as proof k of the folder shows.
+    """Return the minimum of a formula, None if it is unsolvable, as proven by proof k of the folder.
 
-    Raises Wrong where formula k of the folder is another one, or the proof does not hold.
+    Raises:
+        Wrong: Formula k of the folder differs, or the proof is wrong.
     """
     text = formula.text()
     if different := first_difference(lines_of(folder / f"{k}.opb", MOST_LOG, deadline), text):

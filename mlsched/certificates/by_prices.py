@@ -1,23 +1,23 @@
-"""Dual certificates: trees of prices that bound every plan, for whatever the objectives ask (`prices/core.py`).
+"""Dual certificates: trees of prices that bound every plan, for any supported objectives (`prices/core.py`).
 
     tree.json                     the trees, for each claim in turn
     checker.py                    decides about the claims without mlsched: python -I checker.py FOLDER
 
-The manifest has a claim for each point of a front, or one for a single plan: an objective, a bound, and the plans that
-it is about (`within`). The trees must prove the claims. A bound may be short of the plan's value: then it says how far
-the plan is from the best at most.
+The manifest has a claim for each point of a front, or one for a single plan: an objective, a bound, and the plans in
+its scope (`within`). The trees must prove the claims. If a bound is short of the plan's value, the difference bounds
+the plan's distance from the optimum.
 
 The points of a front in two objectives get worse in the first and better in the second. Each has a claim of the
-epsilon-constraint method: no plan that is better in the second objective than the point before has a better value of
-the first than its bound. One more claim bounds the second objective of all plans. These claims speak of every plan:
+epsilon-constraint method: all plans that are better in the second objective than the previous point have at best the
+bound in the first objective. One more claim bounds the second objective of all plans. These claims cover every plan:
 
 1. Let a point be as good as the plan in the second objective, and take the first such point. The plan is better there
-   than the point before, so that the point's claim bounds the plan. So the point is as good in the second objective,
-   and in the first worse by no more than the point's gap.
-2. Otherwise the plan is better in the second objective than all points. The last point's claim bounds it: that point
-   is worse in the first by no more than its gap, and in the second by no more than the gap of the last claim.
+than the previous point, so the point's claim bounds the plan. The point is therefore as good in the second objective,
+and worse in the first by at most the point's gap.
+2. Otherwise the plan is better in the second objective than all points. The last point's claim bounds it: that point is
+worse in the first by at most its gap, and in the second by at most the gap of the last claim.
 
-Where all bounds are the points' own values, the points are the whole front.
+If all bounds are the points' own values, the points are the complete front.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from mlsched.core.errors import InvalidFile, InvalidInput, with_article
 from mlsched.core.files import parse_json, write_json
 from mlsched.core.safe_open import read_bytes, shown_path
 
-#: Steps that the claims of an instance from a stranger may take to be listed: eight for each number that is kept.
+#: Steps allowed for listing the claims of an untrusted instance: eight for each stored number.
 MOST_LISTED = 50_000_000
-#: Prices and branches that may be kept of the nodes of a tree that wait for their turn.
+#: Prices and branches that may be stored for the waiting nodes of a tree.
 MOST_WAITING = 5_000_000
-#: Numbers that may be kept of the options which a leaf leaves: for each of them a use of every row.
+#: Numbers that may be stored for the remaining options of a leaf: a use of every row for each option.
 MOST_KEPT = 20_000_000
 #: Steps of a check between two looks at the clock.
 STEPS = 2_000
 
 
 class Dual(Claimed):
-    """Plans that prices prove to be the best, or at most so far from it."""
+    """Plans that prices prove to be the best, or within a gap of it."""
 
     kind = "dual"
 
     @staticmethod
     def check(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> None:
-        """As in `Claimed`."""
+        """Implement `Claimed.check`."""
         statement, single = statement_of(instance), len(objectives) == 1
         if not single and not statement.limits:
             raise InvalidInput(f"points of fronts of {with_article(instance.kind)} cannot be certified")
@@ -84,7 +84,7 @@ class Dual(Claimed):
         return ""
 
     def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
-        """As in `Claimed`."""
+        """Implement `Claimed.wrong_proofs`."""
         asked, trees = claims_of(self.instance, self.objectives, self.values), trees_in(folder)
         if len(proofs) != len(asked):
             yield f"the manifest has {len(proofs)} proofs: these points need {len(asked)}"
@@ -104,14 +104,14 @@ class Dual(Claimed):
                         yield f"{where}{why}"
 
     def bounds(self, proofs: list[Any]) -> tuple[int, ...]:
-        """As in `Claimed`."""
+        """Implement `Claimed.bounds`."""
         return tuple(said["bound"] for said in proofs)
 
 
 def write(claimed: Dual, proved: Sequence[tuple[list[Any], int]], folder: Path) -> dict[str, Any]:
-    """Write the trees and the checker to `folder`; return what the manifest says of them.
+    """Write the trees and the checker to `folder`; return their manifest entries.
 
-    proved: of each claim (`claims_of`), the trees and the bound that they prove.
+    proved: For each claim (`claims_of`), the trees and their proven bound.
     """
     write_json(folder / "tree.json", {"trees": [trees for trees, _ in proved]})
     (folder / "checker.py").write_text(statement_of(claimed.instance).checker(), encoding="utf-8")
@@ -142,9 +142,9 @@ def trees_in(folder: Path) -> list[Any]:
 def unproved(
     instance: Instance, objective: str, bound: int, trees: Any, deadline: Deadline, within: Within = ()
 ) -> Iterator[str]:
-    """Why trees do not prove that no plan is better than `bound`; nothing where they do. OutOfTime at the deadline.
+    """Return why trees do not prove that `bound` is unbeaten, or an empty text; OutOfTime at the deadline.
 
-    within: see `Statement.claims`.
+    within: See `Statement.claims`.
     """
     try:
         spend = meter(deadline, MOST_LISTED)
@@ -161,9 +161,9 @@ def unproved(
 
 
 class _Bounded:
-    """A claim whose leaves and fixings may leave so many options only that a use of every row can be kept of each.
+    """A claim whose leaves and fixings may leave only as many options as fit in memory, with a use of every row each.
 
-    held: numbers that the options take which fixings above have left.
+    held: Numbers of the options that previous fixings have left.
     """
 
     def __init__(self, claim: Any, held: int = 0, cuts: int = 0) -> None:
@@ -189,13 +189,16 @@ class _Bounded:
 
 
 def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
-    """The nodes of a tree, one after the other, with a look at the clock before each.
+    """Yield the nodes of a tree in order, with a look at the clock before each.
 
-    A node that waits keeps the prices and the branches of its path. Raises Wrong where all of these would be more than
-    MOST_WAITING: a path that is long enough would fill the memory. OutOfTime at the deadline.
+    A waiting node stores the prices and the branches of its path. A sufficiently long path would fill the memory.
+
+    Raises:
+        Wrong: The stored numbers exceed MOST_WAITING.
+        OutOfTime: At the deadline.
     """
     rows: set[Any] = set()  # that have had a price so far
-    waiting, kept = [(0, 0, 0)], 0  # of each node that waits: changes and branches on its path, and what it keeps
+    waiting, kept = [(0, 0, 0)], 0  # for each waiting node: changes and branches on its path, and its size
     for node in tree:
         deadline.check()
         changes, branches, held = waiting.pop() if waiting else (0, 0, 0)
@@ -212,7 +215,7 @@ def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
 
 
 class meter:  # noqa: N801
-    """Counts what is spent: looks at the clock now and then, and refuses what is more than `most`."""
+    """Counts the steps spent: looks at the clock regularly, and rejects more than `most`."""
 
     def __init__(self, deadline: Deadline, most: int | None = None) -> None:
         self.deadline, self.most = deadline, most
@@ -220,7 +223,7 @@ class meter:  # noqa: N801
 
     @contextlib.contextmanager
     def until(self, deadline: Deadline) -> Iterator[None]:
-        """Within the block, that is the deadline."""
+        """Set the deadline within the block."""
         before, self.deadline = self.deadline, deadline
         try:
             yield
@@ -228,7 +231,7 @@ class meter:  # noqa: N801
             self.deadline = before
 
     def __call__(self, steps: int) -> None:
-        """Spend so many steps. Raises OutOfTime at the deadline, Wrong beyond the most."""
+        """Spend a number of steps. Raises OutOfTime at the deadline, Wrong beyond the most."""
         self._spent += steps
         self._unclocked += steps
         if self.most is not None and self._spent > self.most:

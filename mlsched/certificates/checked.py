@@ -1,4 +1,4 @@
-"""The result of a check: plans, what is claimed of them, and why that is not proved, where it is not."""
+"""The result of a check: plans, the claims about them, and the reasons if they are not proved."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Checked:
     compared after those of `first`, in which all plans are equal.
 
     Attributes:
-        sort_keys: values of the `objectives` that order plans, shape (plans, objectives); empty if the plans do not
+        sort_keys: Values of the `objectives` that order plans, shape (plans, objectives); empty if the plans do not
             have the values that the folder claims.
-        bounds: no plan has a better sort key. A dual certificate of a front has one bound per point on the first
-            objective of all plans that are better in the second than the point before, then one on the second
-            objective of all plans. Logic certificates of fronts have none.
+        bounds: Bounds on every plan's sort key. A dual certificate of a front has one bound per point, on the first
+            objective of all plans that are better in the second than the previous point, then one on the second
+            objective of all plans. Logic certificates of fronts have an empty tuple.
         proof: "dual" or "logic".
-        lemma: why formulas leave out nothing that is better; no formula proves it.
-        claims: the numbers of this instance and its plans that the lemma and the proof rest on, recomputed.
-        seconds: wall time of the check.
+        lemma: Why the formulas omit only plans that are not better; formulas do not prove it.
+        claims: The numbers of this instance and its plans behind the lemma and the proof, recomputed.
+        seconds: Wall time of the check.
     """
 
     instance: Instance
@@ -76,49 +76,49 @@ class Checked:
 
     @property
     def of_front(self) -> bool:
-        """True if the certificate is of a front: its objectives are several, or others are compared before."""
+        """Return True if the certificate is of a front: it has several objectives, or others are compared before."""
         return bool(self.first) or len(self.objectives) != 1
 
     @property
     def plan(self) -> Plan:
-        """The plan; of a front, that of the first point."""
+        """Return the plan; of a front, the plan of the first point."""
         return self.plans[0]
 
     @property
     def objective(self) -> str:
-        """The name of the objective; of a front, the first of them."""
+        """Return the name of the objective; of a front, the first of them."""
         return self.objectives[0]
 
     @property
     def goal(self) -> Objective:
-        """The objective with its sense and unit."""
+        """Return the objective with its sense and unit."""
         return self.instance.objective(self.objective)
 
     @property
     def primary(self) -> Primary | None:
-        """The primary criterion of the objective."""
+        """Return the primary criterion of the objective."""
         return self.instance.primary(self.objective)
 
     @property
     def sort_key(self) -> int | None:
-        """The plan's sort key; None if the plan does not have the value that the folder claims."""
+        """Return the plan's sort key; None if the plan does not have the value that the folder claims."""
         return self.sort_keys[0][0] if self.sort_keys else None
 
     @property
     def sort_bound(self) -> int | None:
-        """No plan has a better sort key; None where the check did not come so far."""
+        """Return the bound on all sort keys; None if the check did not reach it."""
         return self.bounds[0] if self.bounds else None
 
     @property
     def value(self) -> int | None:
-        """The plan's value in the unit of the objective, without the primary criterion."""
+        """Return the plan's value in the unit of the objective, without the primary criterion."""
         if self.sort_key is None or self.primary is None:
             return self.sort_key
         return int(self.primary.split(self.sort_key)[1])
 
     @property
     def bound(self) -> int | None:
-        """The bound in that unit; None where it has another count than the plan."""
+        """Return the bound in that unit; None if its primary criterion differs from the plan's."""
         if self.sort_key is None:
             return None
         shown = stated_bound(self.sort_key, self.sort_bound, self.primary)
@@ -126,7 +126,7 @@ class Checked:
 
     @property
     def evidence(self) -> Literal["certified"] | None:
-        """ "certified" if the check passed and the plan is optimal, or the points are the whole front."""
+        """Return "certified" if the check passed and the plan is optimal, or the points are the complete front."""
         if self.wrong:
             return None
         asked = claims_of(self.instance, self.objectives, self.sort_keys) if self.bounds else []
@@ -135,9 +135,9 @@ class Checked:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """How far each point is from its bound at most, in the first objective; then the last point, in the second.
+        """Return each point's gap to its bound in the first objective, then the last point's in the second.
 
-        Empty where the check did not pass, and for logic certificates of fronts, which have no bounds.
+        Empty if the check did not pass, and for logic certificates of fronts, which lack bounds.
         """
         if self.wrong or not self.bounds:
             return ()
@@ -149,17 +149,17 @@ class Checked:
 
     @property
     def gap(self) -> Gap | None:
-        """How far the plan is from the best at most, where the check passed."""
+        """Return the plan's gap to the bound, if the check passed."""
         return self.gaps[0] if self.gaps else None
 
     @property
     def shown_gap(self) -> str | None:
-        """`gap` in words, rounded up: "1.1 %", "12 ticks"; None where the check did not pass."""
+        """Return `gap` in words, rounded up: "1.1 %", "12 ticks"; None if the check did not pass."""
         return None if self.gap is None else self.gap.rounded_up
 
     @property
     def claim(self) -> str:
-        """The claims about a front in one sentence with its numbers; "" where the check did not pass."""
+        """Return the claims about a front in one sentence with its numbers; "" if the check did not pass."""
         if self.wrong or not self.of_front:
             return ""
         if not self.bounds:
@@ -172,7 +172,7 @@ class Checked:
 
 
 def _largest(gaps: Sequence[Gap]) -> str:
-    """In words, what none of some gaps exceeds: of those that are shares, and of those that cannot be, the largest."""
+    """Format the largest gap: of the relative gaps, and of the gaps that cannot be relative."""
     shares = [gap for gap in gaps if gap.share is not None or not gap.difference]
     others = [gap for gap in gaps if gap.share is None and gap.difference]
     most = [max(shares, key=lambda gap: gap.share or 0)] if shares else []

@@ -1,4 +1,4 @@
-"""What a certificate claims: values of plans, and by a kind of proof that no plan is better, or how far it could be."""
+"""Claims of a certificate: values of plans, and for each kind of proof their optimality or gap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Values = Sequence[Sequence[int]]
 class Claimed(abc.ABC):
     """Plans, and the values that the judge gives them; each subclass is a kind of proof.
 
-    values: of each plan those of `first`, which are compared before, and then those of `objectives`.
+    values: For each plan the values of `first`, which are compared before, and then of `objectives`.
     """
 
     instance: Instance
@@ -41,9 +41,10 @@ class Claimed(abc.ABC):
     def of(
         cls, instance: Instance, plans: Sequence[Plan], objectives: Sequence[str], first: Sequence[str] = ()
     ) -> Self:
-        """Return the claim about these plans, put in the order of their values.
+        """Return the claim about these plans, in the order of their values.
 
-        Raises InvalidInput if they are infeasible or no front, or cannot be certified.
+        Raises:
+            InvalidInput: The plans are infeasible, not a front, or cannot be certified.
         """
         cls.check(instance, objectives, first)
         names, rows = (*first, *objectives), []
@@ -63,18 +64,18 @@ class Claimed(abc.ABC):
 
     @property
     def of_front(self) -> bool:
-        """True if several objectives are claimed, or others are compared before."""
+        """Return True if several objectives are claimed, or others are compared before."""
         return bool(self.first) or len(self.objectives) != 1
 
     @property
     def lemma(self) -> str:
-        """Why the proofs leave out nothing that is better, where they rest on such a reason; it is in the manifest."""
+        """Return why the proofs omit only plans that are not better, if they need a reason; it is in the manifest."""
         return ""
 
     @staticmethod
     @abc.abstractmethod
     def check(instance: Instance, objectives: Sequence[str], first: Sequence[str]) -> None:
-        """InvalidInput if the kind of proof cannot certify these objectives."""
+        """Raise InvalidInput if the kind of proof cannot certify these objectives."""
 
     @abc.abstractmethod
     def disorder(self) -> str:
@@ -82,9 +83,14 @@ class Claimed(abc.ABC):
 
     @abc.abstractmethod
     def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
-        """Yield why the proofs of a folder do not prove the claims; append to `claims` what a reader has to follow.
+        """Yield why the proofs of a folder do not prove the claims; append the reader's remaining obligations to
+        `claims`.
 
-        proofs: as the manifest has them. Raises OutOfTime at the deadline.
+        Args:
+            folder: The certificate.
+            proofs: Entries of the manifest.
+            claims: Receives sentences that a reader has to follow.
+            deadline: OutOfTime is raised then.
         """
 
     @abc.abstractmethod
@@ -109,10 +115,10 @@ def claims_of(instance: Instance, objectives: Sequence[str], values: Sequence[Se
 
 
 def gap_of(instance: Instance, objective: str, value: int, bound: int) -> Gap:
-    """How far a value is from the best at most, where no plan is better than a bound."""
+    """Return the gap of a value to a bound on all plans."""
     goal, rank = instance.objective(objective), instance.primary(objective)
     gap = gap_between(value, bound, sense=goal.sense, unit=goal.unit, primary=rank)
     figure = value if rank is None else int(rank.split(value)[1])
-    if figure * (stated_bound(value, bound, rank) or 0) < 0:  # the best may be close to 0: no share of it is so much
+    if figure * (stated_bound(value, bound, rank) or 0) < 0:  # the best may be close to 0, without a relative gap
         return Gap(gap.difference, goal.unit, None)
     return gap

@@ -1,13 +1,13 @@
-"""A whole front as one 0-1 formula: a plan that no point covers. Where it has no solution, no point is missing.
+"""A complete front as one 0-1 formula: a plan without a covering point. If it is unsolvable, the front is complete.
 
-A point covers a plan that is at least as costly in what is compared first (the rank of the objectives, then those named
-`first`, in this order), and, where that is the same, in every objective. Where the points' plans are feasible, their
-values in what is compared first are the same, and no point covers another, then the points are the front, all of it,
-exactly if they cover every plan:
+A point covers a plan that is at least as costly in the criteria compared first (the rank of the objectives, then the
+objectives named `first`, in this order), and, if these are equal, in every objective. Assume that the points' plans are
+feasible, that their first criteria are equal, and that points do not cover each other. Then the points are exactly the
+front if and only if they cover every plan:
 
-1. A plan that none beats is covered by a point. That does not beat it, so it has the same values: no point is missing.
-2. Say a plan beats a point. It is covered by a point, which then covers the point that is beaten, and is another, since
-   nothing beats itself: excluded. So no point is too many.
+1. An unbeaten plan is covered by a point. The point does not beat it, so it has the same values: the front is complete.
+2. Suppose a plan beats a point. A point covers the plan, and then also the beaten point. It is a different point, since
+a plan cannot beat itself: a contradiction. So all points belong to the front.
 
 One formula is enough, for any number of points and objectives.
 """
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from mlsched.certificates.formula import Formula, Term
 from mlsched.core.contract import Instance, Plan
 
-#: Terms and a constant; their least sum is meant, where they have variables of their own.
+#: Terms and a constant; with variables of their own, their least sum counts.
 Cost = tuple[list[Term], int]
 
 
@@ -33,11 +33,12 @@ class Plans(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Fronts:
-    """How the fronts of a problem are stated.
+    """The statement of a problem's fronts.
 
-    `plans(claim, instance)`: a new formula that states the feasible plans. `costs`: objective -> of these plans its
-    base value, negative where it is maximised. `rank`: what is compared before every base value, where the objectives
-    have that (`Instance.primary`).
+    Attributes:
+        plans: `plans(claim, instance)`: a new formula that states the feasible plans.
+        costs: Objective -> base value of these plans, negative if it is maximised.
+        rank: Criterion compared before every base value, if the objectives have one (`Instance.primary`).
     """
 
     plans: Callable[[str, Any], Any]
@@ -45,7 +46,7 @@ class Fronts:
     rank: Callable[[Any], Cost] | None = None
 
     def asks(self, objective: str, claim: str) -> Callable[[Any, Any], list[Formula]]:
-        """What states an objective that has no rank by one formula, for its best value (`Translation.by_objective`)."""
+        """Return the statement of an objective without a rank as one formula of its best value (`by_objective`)."""
 
         def formulas(instance: Instance, plan: Plan) -> list[Formula]:
             plans: Plans = self.plans(claim, instance)
@@ -59,7 +60,7 @@ class Fronts:
 
 @dataclasses.dataclass(frozen=True)
 class Points:
-    """What the points of a front cost: `first`, which is the same for all, and each point's `costs`."""
+    """The costs of the points of a front: the shared `first`, and each point's `costs`."""
 
     objectives: tuple[str, ...]
     first: tuple[str, ...]
@@ -70,7 +71,7 @@ class Points:
 def points_of(
     instance: Instance, objectives: Sequence[str], first: Sequence[str], values: Sequence[Mapping[str, int]]
 ) -> tuple[Points, str]:
-    """The points whose values the judge gave, and why these cannot be a front; an empty sentence where they can."""
+    """Return the points with the judge's values, and why they cannot be a front; "" if they can."""
     rows = [[_split(instance, name, row[name]) for name in (*first, *objectives)] for row in values]
     ranks = [{rank for rank, _ in row} for row in rows]
     before = [(min(ranked), *(cost for _, cost in row[: len(first)])) for ranked, row in zip(ranks, rows, strict=True)]
@@ -89,19 +90,19 @@ def points_of(
 
 
 def _split(instance: Instance, name: str, value: int) -> tuple[int, int]:
-    """(rank, cost) of a value; the rank is 0 where the objective has none."""
+    """Split a value into (rank, cost); the rank is 0 if the objective lacks one."""
     objective, rank = instance.objective(name), instance.primary(name)
     count, base = (0, value) if rank is None else divmod(value, rank.weight)
     return count, base if objective.sense == "min" else -base
 
 
 def uncovered(fronts: Fronts, instance: Instance, points: Points) -> Formula:
-    """The formula of the plans that none of the points covers."""
+    """Build the formula of the plans that the points do not cover."""
     number = len(points.costs)
     names = ", ".join(points.objectives)
     plans: Plans = fronts.plans(f"a plan that none of {number} points covers in {names}", instance)
     formula = plans.formula
-    less: list[int] = []  # variables: 1 only where the plan is cheaper in some of what is compared first
+    less: list[int] = []  # variables: 1 only if the plan is cheaper in part of the first criteria
     measures = [*([] if fronts.rank is None else [fronts.rank]), *(fronts.costs[name] for name in points.first)]
     most = points.before if fronts.rank is not None else points.before[1:]
     for k, (measure, there) in enumerate(zip(measures, most, strict=True), 1):
@@ -110,7 +111,7 @@ def uncovered(fronts: Fronts, instance: Instance, points: Points) -> Formula:
         family = f"compared first, {k}: no more than the points, but where something before it is less"
         formula.at_most(family, [*terms, *((-excess, x) for x in less)], there - constant)
         less.append(_below(formula, terms, constant, there, f"compared first, {k}"))
-    below: list[dict[int, int]] = []  # of each objective: cost -> the variable that is 1 only where the plan is cheaper
+    below: list[dict[int, int]] = []  # per objective: cost -> variable, 1 only if the plan is cheaper
     for k, name in enumerate(points.objectives):
         terms, constant = fronts.costs[name](plans)
         reached = {
@@ -127,7 +128,7 @@ def uncovered(fronts: Fronts, instance: Instance, points: Points) -> Formula:
 
 
 def _below(formula: Formula, terms: list[Term], constant: int, there: int, what: str) -> int:
-    """A variable that is 1 only where the cost is below `there`."""
+    """Return a variable that is 1 only if the cost is below `there`."""
     variable = formula.variable(f"{what} is below {there}")
     most = there - 1 - constant
     excess = max(0, _largest(terms) - most)
@@ -140,7 +141,7 @@ def _largest(terms: list[Term]) -> int:
 
 
 def claim(instance: Instance, points: Points) -> str:
-    """What it means that the formula has no solution, in a sentence with these numbers."""
+    """Explain the meaning of an unsolvable formula in a sentence with these numbers."""
     names, number = " and ".join(points.objectives), len(points.costs)
     rank = instance.primary(points.objectives[0])
     before = [f"{rank.name} {points.before[0]}"] if rank else []

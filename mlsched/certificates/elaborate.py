@@ -1,10 +1,9 @@
-"""Make a solver's proof quick to check: keep the lines that its end needs, and name what each `rup` line uses.
+"""Make a solver's proof quick to check: keep only the necessary lines, and name the antecedents of each `rup` line.
 
-Nothing here is trusted: what comes out is a proof in the same format, and `checker.py` decides about it. A solver logs
-everything that it learns, most of which its last line does not rest on, and says of a clause only that it follows by
-unit propagation. Finding out from what is the slow part of checking. It is done once, here, from the last line
-backwards: each line that is needed marks those that it uses, and only needed `rup` lines are propagated, trying first
-what is marked already.
+This step is not trusted: its result is a proof in the same format, and `checker.py` decides about it. A solver logs all
+learned constraints, most of which its last line does not need, and gives for a clause only that it follows by unit
+propagation. Finding the antecedents is the slow part of checking. It is done once, here, from the last line backwards:
+each necessary line marks its antecedents. Only necessary `rup` lines are propagated, with marked lines first.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from mlsched.core.deadline import Deadline
 
 
 class _Log(Proof):
-    """Reads a log and keeps its lines and constraints; believes every `rup`."""
+    """Reads a log and keeps its lines and constraints, without checking `rup` lines."""
 
     def __init__(self, formula: str, log: str, deadline: Deadline) -> None:
         super().__init__(formula)
@@ -34,9 +33,11 @@ class _Log(Proof):
 
 
 def elaborated(formula: str, log: str, deadline: Deadline | None = None) -> str:
-    """A shorter proof of what `log` proves about `formula`, in which every `rup` names its constraints.
+    """Return a shorter proof of the formula's claim in `log`, in which every `rup` names its constraints.
 
-    Raises Wrong for a log that proves nothing, OutOfTime at the deadline.
+    Raises:
+        Wrong: The log is not a proof.
+        OutOfTime: At the deadline.
     """
     deadline = deadline or Deadline()
     read = _Log(formula, log, deadline)
@@ -69,7 +70,7 @@ def _is_place(word: str, after: str) -> bool:
 
 
 def _written(words: list[list[str]], marked: list[bool], hints: dict[int, list[int]]) -> str:
-    """The marked lines, numbered anew."""
+    """Return the marked lines, renumbered."""
     place: dict[int, str] = {}
     made = [HEADER]
     for i, line in enumerate(words[:-1]):
@@ -93,7 +94,8 @@ class _Needed:
         self.constraints = constraints
         self.marked = [False] * len(constraints)
         variables = max((max(terms, default=0) for terms, _ in constraints), default=0)
-        #: Of each literal (index: literal + variables), the constraints whose slack its falsehood lowers, and by what.
+        #: For each literal (index: literal + variables), the constraints whose slack falls if it is false, and the
+        #: amount.
         self.offset = variables
         self.uses: list[list[tuple[int, int]]] = [[] for _ in range(2 * variables + 1)]
         self.slack: list[int] = []
@@ -110,7 +112,7 @@ class _Needed:
         self.largest.append(max(map(abs, terms.values()), default=0))
 
     def drop(self, i: int) -> None:
-        """Constraint i, the last one, is there no more."""
+        """Remove constraint i, the last one."""
         for x, c in self.constraints[i][0].items():
             if c:
                 self.uses[(x if c > 0 else -x) + self.offset].pop()
@@ -120,7 +122,9 @@ class _Needed:
             self.units.pop()
 
     def explain(self, i: int) -> list[int]:
-        """Constraints before i that, with the negation of constraint i (named i), propagate to a contradiction."""
+        """Return constraints before i that, with the negation of constraint i (named i), propagate to a
+        contradiction.
+        """
         terms, bound = self.constraints[i]
         negation = {x: -c for x, c in terms.items()}, 1 - bound
         kept, self.constraints[i] = self.constraints[i], negation
@@ -140,7 +144,7 @@ class _Needed:
             self.constraints[i] = kept
 
     def _propagate(self, i: int, places: dict[int, int], trail: list[tuple[int, int]]) -> int:
-        """Propagate to the end; the constraint that cannot hold. Marked constraints are taken before others."""
+        """Propagate to the end, marked constraints first, and return the violated constraint."""
         marked, slack, largest, constraints = self.marked, self.slack, self.largest, self.constraints
         uses, offset = self.uses, self.offset
         first = deque([i, *(j for j in self.units if marked[j])])
@@ -173,7 +177,7 @@ class _Needed:
         raise Wrong(f"proof: constraint {i + 1} does not follow by unit propagation")
 
     def _reasons(self, conflict: int, places: dict[int, int], trail: list[tuple[int, int]]) -> list[int]:
-        """The constraints that lead to the contradiction, in order."""
+        """Return the constraints that lead to the contradiction, in order."""
         wanted: set[int] = set()
         self._blame(conflict, 0, len(trail), places, wanted)
         used = [conflict]

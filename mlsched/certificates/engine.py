@@ -1,7 +1,7 @@
-"""The solver that logs proofs: the PyPI package `exact`, in a process of its own.
+"""The solver that logs proofs: the PyPI package `exact`, in a separate process.
 
-It is under the AGPL and an optional extra; mlsched never imports it. Nothing that it says is believed: `checker.py`
-decides about the proof that is made of its log.
+It is under the AGPL and an optional extra; mlsched never imports it. Its output is not trusted: `checker.py` decides
+about the proof made from its log.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from mlsched.certificates.checker import Proof
 from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.temporary import temporary_directory
 
-#: Largest log that is read, in bytes, and how long the process may go on after its own time limit, s.
+#: Largest log that is read, in bytes, and grace of the process after its own time limit, s.
 MOST_LOG, GRACE = 2**28, 10.0
 PROGRAM = Path(__file__).with_name("_exact_process.py")
 
 
 def version() -> str:
-    """The version of `exact`; InvalidInput where it is not installed."""
+    """Return the version of `exact`; raise InvalidInput if it is not installed."""
     if importlib.util.find_spec("exact") is None:
         raise InvalidInput(f"certify: needs exact, a solver that logs proofs; {_remedy()}")
     return importlib.metadata.version("exact")
@@ -38,7 +38,7 @@ def _remedy() -> str:
 
 
 def log_of(formula: str, seconds: float | None) -> str:
-    """The log of a complete search for the formula's minimum, its constraints numbered as the formula has them."""
+    """Return the log of a complete search for the formula's minimum, with the formula's constraint numbers."""
     version()
     with temporary_directory("mlsched-certify-") as folder:
         path, log = folder / "formula.opb", folder / "log"
@@ -72,7 +72,7 @@ def _unfinished(seconds: float | None) -> BackendError:
 
 
 def _numbered_as(formula: str, theirs: str, log: str) -> str:
-    """The log with the numbers of our constraints for those of the formula that the solver wrote for itself."""
+    """Renumber the log from the solver's own reading of the formula to our constraints."""
     ours = Proof(formula).formula
     if (written := Proof(theirs).formula) == ours:
         return log

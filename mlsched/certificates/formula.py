@@ -32,8 +32,9 @@ _limits: contextvars.ContextVar[_Limits] = contextvars.ContextVar("limits", defa
 
 @contextlib.contextmanager
 def within(deadline: Deadline, signs: int) -> Iterator[None]:
-    """What is translated in this block raises OutOfTime at the deadline, and TooLong where the text of its formulas
-    would have more than so many characters: an instance from a stranger may be made to be without end.
+    """Limit the translation in this block: OutOfTime at the deadline, TooLong beyond `signs` characters of text.
+
+    An untrusted instance may be constructed to have an endless translation.
     """
     token = _limits.set(_Limits(deadline, signs))
     try:
@@ -43,7 +44,7 @@ def within(deadline: Deadline, signs: int) -> Iterator[None]:
 
 
 def spend(signs: int = 0) -> None:
-    """Called by whatever a translation repeats, with the signs that come to the text at least."""
+    """Count one repetition of a translation, with the least number of new characters of text."""
     limits = _limits.get()
     limits.deadline.check()
     limits.signs -= signs
@@ -61,11 +62,11 @@ class Constraint:
 
 
 class Formula:
-    """What an instance and an objective ask, in variables that are 0 or 1; the least sum of the objective is asked for.
+    """The constraints of an instance and an objective in 0-1 variables; the objective's sum is minimised.
 
-    claim: in a sentence, what is minimised and over which plans. The value that the formula stands for is
-    `scale * minimum + offset`: coefficients are divided by their greatest common divisor, never rounded, and a
-    negative scale turns a maximum into a minimum.
+    claim: Sentence about the minimised value and the plans. The formula's value is `scale * minimum + offset`:
+    coefficients are divided by their greatest common divisor, never rounded, and a negative scale turns a maximum into
+    a minimum.
     """
 
     def __init__(self, claim: str) -> None:
@@ -77,7 +78,7 @@ class Formula:
         self._terms = 0
 
     def variable(self, meaning: str) -> int:
-        """A new variable, 1 where the plan does what `meaning` says."""
+        """Add a variable, 1 if the plan has the property `meaning`."""
         spend(len(meaning) + len("* x1: \n"))
         self.meanings.append(meaning)
         if len(self.meanings) > MOST_VARIABLES:
@@ -85,7 +86,7 @@ class Formula:
         return len(self.meanings)
 
     def at_least(self, family: str, terms: Iterable[Term], degree: int) -> None:
-        """The sum of the terms is at least `degree`. A variable may occur once."""
+        """Require that the sum of the terms is at least `degree`. A variable may occur once."""
         made = Constraint(family, tuple((c, x) for c, x in terms if c), degree)
         spend(len("+1 x1 ") * len(made.terms))
         self._terms += len(made.terms)
@@ -94,21 +95,21 @@ class Formula:
         self.constraints.append(made)
 
     def at_most(self, family: str, terms: Iterable[Term], most: int) -> None:
-        """The sum of the terms is at most `most`."""
+        """Require that the sum of the terms is at most `most`."""
         self.at_least(family, [(-c, x) for c, x in terms], -most)
 
     def exactly(self, family: str, terms: Iterable[Term], number: int) -> None:
-        """The sum of the terms is `number`: two constraints."""
+        """Require that the sum of the terms is `number`: two constraints."""
         terms = list(terms)
         self.at_least(family, terms, number)
         self.at_most(family, terms, number)
 
     def implies(self, family: str, if_true: int, then_true: int) -> None:
-        """Where the first variable is 1, the second is."""
+        """Require the second variable to be 1 if the first is."""
         self.at_least(family, [(1, then_true), (-1, if_true)], 0)
 
     def optimise(self, terms: Iterable[Term], *, sense: str = "min", offset: int = 0, weight: int = 1) -> None:
-        """The value is weight * (sum of the terms + offset), to be minimised or maximised."""
+        """Optimise weight * (sum of the terms + offset), as minimum or maximum."""
         kept = [(c, x) for c, x in terms if c]
         divisor = math.gcd(*(c for c, _ in kept)) or 1
         sign = 1 if sense == "min" else -1
@@ -116,10 +117,10 @@ class Formula:
         self.scale, self.offset = weight * sign * divisor, weight * offset
 
     def levels(self, what: str, choices: dict[int, int]) -> list[Term]:
-        """Terms whose least sum is the largest of `choices` (variable -> number) among the chosen ones, at least 0.
+        """Return terms whose least sum is the largest of the chosen `choices` (variable -> number), at least 0.
 
-        One variable a distinct positive number, 1 where the largest is at least that; it counts the difference to the
-        number before.
+        One variable per distinct positive number, 1 if the largest is at least that; it counts the difference to the
+        previous number.
         """
         terms, before, reached = [], 0, {0: 0}
         for number in sorted({n for n in choices.values() if n > 0}):
@@ -135,11 +136,11 @@ class Formula:
         return terms
 
     def value(self, minimum: int) -> int:
-        """The value that the objective's minimum stands for."""
+        """Convert the minimum of the sum to the value of the objective."""
         return self.scale * minimum + self.offset
 
     def text(self) -> str:
-        """The formula in OPB, with comments that say what its variables and constraints mean."""
+        """Return the formula in OPB, with comments that explain its variables and constraints."""
         lines = [_comment(self.claim), f"* value = {self.scale} * minimum + {self.offset}"]
         lines += [_comment(f"x{x}: {meaning}") for x, meaning in enumerate(self.meanings, 1)]
         lines.append(f"min: {_sum(self.objective)};")
@@ -153,7 +154,7 @@ class Formula:
 
 
 def _comment(text: str) -> str:
-    """A line that says nothing to a checker, whatever the names of an instance are: one with a line end in it would."""
+    """Return a comment line, without the line ends that a name in an instance may contain."""
     return f"* {text if text.isprintable() else ascii(text)}"
 
 

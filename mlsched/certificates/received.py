@@ -1,7 +1,7 @@
-"""A folder that somebody sent: what may be in it, how large, and which checkers may lie in it.
+"""An untrusted folder: its allowed files, their sizes, and the released checkers.
 
-Nothing of it is believed and nothing of it is run. What is too large is refused before it is read; what the manifest
-does not speak of is refused because Python would run it: beside `checker.py`, a file `re.py` is what `import re` finds.
+Its contents are not trusted and never run. Oversized files are rejected before they are read. Files outside the
+manifest are rejected because Python could run them: a file `re.py` next to `checker.py` would satisfy `import re`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ KIND, VERSION = "certificate", 1
 #: Fields of a manifest -> their types.
 TYPES = {"kind": str, "version": int, "problem": str, "instance_hash": str, "made_by": dict, "sha256": dict}
 TYPES |= {"objectives": list, "first": list, "values": list, "proof": str, "lemma": str, "proofs": list}
-#: SHA-256 of every `checker.py` that a release of mlsched wrote into a folder. From 1.0.0 on, none is ever taken out:
-#: certificates are read for ever. A change of a checker then adds a line; a test says which.
+#: SHA-256 of every `checker.py` that a release of mlsched wrote into a folder. From 1.0.0 on, entries are never
+#: removed: old certificates stay readable. A change of a checker adds a line; a test names the checker.
 RELEASED = {
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50",  # formulas
     "15328218db29dd18cefdc3df7d16b979c65822425e122ac0ad7d9d9246bac8bf",  # prices: placement.instance
@@ -36,11 +36,11 @@ RELEASED = {
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
 #: Bytes: of manifest and checker, of instance and plan, of the trees of prices, of a formula or a log.
 MOST_SMALL, MOST_RECORD, MOST_TREE, MOST_LOG = 2**20, 2**23, 2**23, 2**28
-#: Characters of a name in a manifest, entries of a folder that are looked at, and files that a message names.
+#: Limits: characters of a name in a manifest, entries of a folder, and files named in a message.
 MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 1000, 3
 #: Bits of a bound.
 MOST_BITS = 256
-#: Points of a front, and the objectives that it is of, or that are compared before.
+#: Limits: points of a front, and its objectives or those compared before.
 MOST_POINTS, MOST_OBJECTIVES = 1000, 20
 #: Kind of proof -> how many proofs a manifest may have.
 MOST_PROOFS = {"dual": MOST_POINTS + 1, "logic": 100}
@@ -49,7 +49,7 @@ MOST_OF = {"problem": MOST_NAME, "values": MOST_POINTS, "objectives": MOST_OBJEC
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
-    """The manifest, its fields of the types and sizes that they must have."""
+    """Read the manifest and check the types and sizes of its fields."""
     path = folder / "manifest.json"
     if folder.is_dir() and not path.exists():
         raise InvalidFile(
@@ -82,12 +82,12 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 
 
 def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
-    """The record in a file, and the hash of the instance that it says it answers."""
+    """Read the record in a file, and the hash of its instance."""
     return record_in(path, parse_json(path, read_bytes(path, most=MOST_RECORD)), types)
 
 
 def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
-    """The plans in a file of several, and the hash of the instance that it says they answer."""
+    """Read the plans in a file of several, and the hash of their instance."""
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
     if not isinstance(data, dict) or set(data) != {"instance_hash", "plans"} or not isinstance(data["plans"], list):
         raise InvalidFile(f"{shown_path(path)}: expected an object with an instance_hash and a list of plans")
@@ -98,7 +98,7 @@ def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
 
 
 def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
-    """The record that data of a file are, and the hash of the instance that it says it answers."""
+    """Convert the data of a file to a record, and return it with the hash of its instance."""
     if not isinstance(data, dict):
         raise InvalidFile(f"{shown_path(path)}: holds a JSON {type(data).__name__}, expected an object")
     kind = check_header(path, data, {name: t.version for name, t in types.items()})
@@ -110,9 +110,9 @@ def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def other_than(path: Path, record: Any) -> Iterator[str]:
-    """Which field of a file a record does not have as it stands there: of 0, say, which is short for another number.
+    """Yield the fields whose values in a file differ from the record, for example an abbreviated default.
 
-    `checker.py` knows nothing of such; so in a certificate, a file must say what it means.
+    `checker.py` does not interpret abbreviations, so a file in a certificate must be explicit.
     """
     known = specs(type(record))
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
@@ -123,7 +123,7 @@ def other_than(path: Path, record: Any) -> Iterator[str]:
 
 
 def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with the files themselves: some too many, another checker, others than those that were written."""
+    """Yield faults of the files themselves: extra files, an unknown checker, changed contents."""
     dual, names = manifest["proof"] == "dual", ["checker.py", "instance.json", "plans.json"]
     logs = [f"{k}.{end}" for k in range(1, len(manifest["proofs"]) + 1) for end in ("opb", "log")]
     names += ["tree.json"] if dual else logs
@@ -145,7 +145,7 @@ def _most(name: str) -> int:
 
 
 def _strangers(folder: Path, known: Collection[str]) -> Iterator[str]:
-    """What lies in the folder and is no file of a certificate."""
+    """Yield messages about files in the folder that do not belong to a certificate."""
     strangers: list[str] = []
     with os.scandir(folder) as entries:
         for entry in itertools.islice(entries, MOST_ENTRIES):
@@ -160,7 +160,7 @@ def _strangers(folder: Path, known: Collection[str]) -> Iterator[str]:
 
 
 def hash_of(path: Path, most: int) -> str:
-    """SHA-256 of a regular file of at most `most` bytes."""
+    """Compute the SHA-256 of a regular file of at most `most` bytes."""
     made = hashlib.sha256()
     with open_file(path, most=most) as stream:
         try:

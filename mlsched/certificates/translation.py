@@ -1,4 +1,4 @@
-"""What a problem brings to be certified: its translation, found by the problem's name."""
+"""The translation of a problem into formulas, found by the problem's name."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from mlsched.core.registry import scan_problems
 
 @dataclasses.dataclass(frozen=True)
 class Translation:
-    """How instances of a kind ("preemption.instance") are stated in 0-1 formulas.
+    """The statement of instances of a kind ("preemption.instance") in 0-1 formulas.
 
-    `by_objective`: what states each objective that can be certified, and its lemma. The former is a function of an
-    instance and a feasible plan: formulas whose values (`Formula.value` of their minima) add up to the best value of
-    the objective, provided that this is the value of the plan. It is written from the problem's statement alone, as
-    the judge is. The lemma: in a sentence, why plans that the formulas leave out need not be looked at; empty where
-    none are.
-
-    `claims(instance, objective, plan, values)`: what no formula proves, in sentences with the numbers of this instance
-    and plan, computed from them; `values`: what was proved of each formula. They are what a reader has to follow.
-
-    `fronts`: how its fronts are stated, where they can be certified.
+    Attributes:
+        by_objective: The statement of each certifiable objective, and its lemma. The statement is a function of an
+            instance and a feasible plan. The values of its formulas (`Formula.value` of their minima) add up to the
+            best value of the objective, provided that this is the value of the plan. It is written from the problem's
+            statement alone, like the judge. The lemma explains in a sentence why omitted plans are not better; it is
+            empty if all plans are covered.
+        claims: `claims(instance, objective, plan, values)`: the unproven parts, in sentences with the numbers of this
+            instance and plan, computed from them; `values`: the proven value of each formula. A reader has to follow
+            them.
+        fronts: The statement of its fronts, if they can be certified.
     """
 
     kind: str
@@ -36,11 +36,11 @@ class Translation:
     fronts: Fronts | None = None
 
     def formulas(self, instance: Instance, objective: str, plan: Plan) -> list[Formula]:
-        """The formulas of an objective, or InvalidInput where it cannot be certified."""
+        """Return the formulas of an objective; raise InvalidInput if it cannot be certified."""
         return self._stated(objective)[0](instance, plan)
 
     def lemma(self, objective: str) -> str:
-        """Why plans that the formulas leave out need not be looked at; empty where none are."""
+        """Return why omitted plans are not better; empty if all plans are covered."""
         return self._stated(objective)[1]
 
     def _stated(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
@@ -52,12 +52,12 @@ class Translation:
 
 @functools.cache
 def translations() -> dict[str, Translation]:
-    """Kind of instance -> its translation, found by scanning the folders beside this file."""
+    """Return the translation of each kind of instance, found by scanning the folders of this package."""
     return {found.kind: found for found in scan_problems("certificates", "TRANSLATION", Translation)}
 
 
 def translation_of(instance: Instance) -> Translation:
-    """The translation for this kind of instance, or InvalidInput."""
+    """Return the translation for this kind of instance, or raise InvalidInput."""
     translation = translations().get(instance.kind)
     if translation is None:
         raise InvalidInput(

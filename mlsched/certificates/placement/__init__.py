@@ -1,8 +1,8 @@
 """The placement problem as a 0-1 formula, written from the statement alone (`instances/placement/judge.py`).
 
-One variable per server and what it may host of the new jobs (its content: a number of workers and of PSs of each), one
-a job that is placed, and one per job and speed that it may have. What a server may host obeys rules 2 and 4; the speed
-of every job there is computed beforehand, in exact fractions, for each content.
+One variable per server and content (its workers and PSs of each new job), one per placed job, and one per job and
+possible speed. Contents obey rules 2 and 4; the speed of every job on a server is computed beforehand, in exact
+fractions, for each content.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mlsched.core.errors import InvalidInput
 if TYPE_CHECKING:
     from mlsched.instances.placement.instance import Instance, Plan
 
-#: Of one server: new job -> (workers, PSs) that it hosts, for the jobs of which it hosts any.
+#: Content of one server: new job -> (workers, PSs) on it, for the jobs with a part there.
 Content = dict[int, tuple[int, int]]
 
 
 def total_speed(instance: Instance, plan: Plan) -> list[Formula]:
-    """One formula: the largest total speed."""
+    """State the largest total speed as one formula."""
     formula = Formula("the largest total speed")
     contents = [list(_contents(instance, s)) for s in range(len(instance.server_free))]
     hosts = [
@@ -49,7 +49,7 @@ def total_speed(instance: Instance, plan: Plan) -> list[Formula]:
 
 
 def _placed_whole(formula: Formula, instance: Instance, hosts: list[list[tuple[int, Content]]]) -> list[int]:
-    """Rule 1: of each new job all workers and all PSs are hosted, or none."""
+    """State rule 1: all workers and all PSs of each new job are placed, or none."""
     placed = []
     for j, whole in enumerate(zip(instance.job_workers.tolist(), instance.job_ps.tolist(), strict=True)):
         placed.append(formula.variable(f"job {j} is placed"))
@@ -62,11 +62,11 @@ def _placed_whole(formula: Formula, instance: Instance, hosts: list[list[tuple[i
 def _speed(
     formula: Formula, instance: Instance, job: int, hosts: list[list[tuple[int, Content]]], placed: int | None
 ) -> tuple[list[Term], int]:
-    """Rule 5: terms that sum to the speed of a job beyond the second of what is returned, and that, its least speed.
+    """State rule 5: return terms that sum to a job's speed above its least speed, and that least speed.
 
-    Jobs count on from the running ones to the new ones; `placed` is the variable of a new one, whose least speed is 0.
+    Jobs are numbered with running jobs first; `placed` is the variable of a new job, whose least speed is 0.
     """
-    slowest: dict[int, list[tuple[int, int]]] = {}  # speed -> (server, variable of a content) that allows no more
+    slowest: dict[int, list[tuple[int, int]]] = {}  # speed -> (server, variable of a content) with this limit
     for s, some in enumerate(hosts):
         for x, content in some:
             speed = _speed_on(instance, job, s, content)
@@ -86,7 +86,7 @@ def _speed(
 
 
 def _contents(instance: Instance, s: int) -> Iterator[Content]:
-    """All that server s may host of the new jobs."""
+    """Yield all possible contents of server s from the new jobs."""
     free, count = instance.server_free[s].tolist(), 0
     stack: list[tuple[int, Content, list[int]]] = [(0, {}, free)]
     while stack:
@@ -115,12 +115,12 @@ def _contents(instance: Instance, s: int) -> Iterator[Content]:
 
 
 def _fits(rest: list[int]) -> bool:
-    """Rule 2: no resource is short."""
+    """Check rule 2: enough of every resource."""
     return min(rest, default=0) >= 0
 
 
 def _may_share(instance: Instance, s: int, job: int, content: Content) -> bool:
-    """Rule 4: whether a new job may be where the content and the running jobs of server s are."""
+    """Check rule 4: a new job may share server s with the content and the running jobs."""
     here = [int(instance.job_type[k]) for k in content]
     here += [
         int(kind) for i, kind in enumerate(instance.run_type) if instance.run_workers[i, s] + instance.run_ps[i, s]
@@ -129,7 +129,7 @@ def _may_share(instance: Instance, s: int, job: int, content: Content) -> bool:
 
 
 def _speed_on(instance: Instance, job: int, s: int, content: Content) -> int | None:
-    """The speed that a job would have if server s were its slowest; None where it is not there."""
+    """Return a job's speed if server s is its slowest; None if the job is not there."""
     runs = len(instance.run_type)
     parts = {i: (int(instance.run_workers[i, s]), int(instance.run_ps[i, s])) for i in range(runs)}
     parts |= {runs + j: part for j, part in content.items()}

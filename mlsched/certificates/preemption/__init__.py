@@ -1,7 +1,7 @@
 """The preemption problem as 0-1 formulas, written from the statement alone (`instances/preemption/judge.py`).
 
-One variable a TE job and node, and one a BE job. First the fewest TE jobs that wait, then the least
-base value among the plans in which no more wait.
+One variable per TE job and node, and one per BE job. First minimise the waiting TE jobs, then the base value among the
+plans with that number.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
-    """The fewest waiting TE jobs; then the least base value where no more wait than in `plan`.
+    """State the fewest waiting TE jobs, then the least base value with at most as many as in `plan`.
 
-    Their values add up to the objective: a plan in which one more TE job waits is worse by D, and D exceeds every base
-    value. The second formula leaves out plans in which more wait than in `plan`; the first proves that none has fewer.
+    Their values add up to the objective: one more waiting TE job costs D, and D exceeds every base value. The second
+    formula omits plans with more waiting jobs than `plan`; the first proves that `plan` has the fewest.
     """
     waiting = plan.te_node.tolist().count(-1)
     return [_fewest_waiting(instance, objective), _least_base(instance, objective, waiting)]
@@ -39,13 +39,13 @@ def _fewest_waiting(instance: Instance, objective: str) -> Formula:
 
 
 def _largest_base(instance: Instance, objective: str) -> int:
-    """What no base value is above; D is one more."""
+    """Return an upper bound on base values; D is one more."""
     of_victim, largest, _ = BASES[objective]
     return largest([of_victim(instance, j) for j in _able(instance)])
 
 
 def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) -> list[str]:
-    """Why the two minima add up to the least value of all."""
+    """Explain why the two minima add up to the overall minimum."""
     waiting, number = plan.te_node.tolist().count(-1), len(plan.te_node)
     largest = _largest_base(instance, objective)
     return [
@@ -64,7 +64,7 @@ def _least_base(instance: Instance, objective: str, waiting: int) -> Formula:
 
 
 def _able(instance: Instance) -> list[int]:
-    """The BE jobs that may be suspended (rule 2)."""
+    """Return the BE jobs that may be suspended (rule 2)."""
     return [j for j, times in enumerate(instance.job_preemptions.tolist()) if times < instance.preemption_limit]
 
 
@@ -76,8 +76,8 @@ def _longest(formula: Formula, base: dict[int, int]) -> list[Term]:
     return formula.levels("the longest grace period", base)
 
 
-#: Objective -> what each victim adds to the base value, or what the largest is taken of; the largest base value where
-#: these are all such numbers; and the terms of the base value.
+#: Objective -> contribution of each victim to the base value (or to its maximum); the largest base value if all
+#: contribute; and the terms of the base value.
 BASES: dict[
     str,
     tuple[Callable[[Instance, int], int], Callable[[list[int]], int], Callable[[Formula, dict[int, int]], list[Term]]],
@@ -113,11 +113,11 @@ class Plans:
                 formula.at_most(f"rule 3: {resource}", needed + released, there)
 
     def waiting(self) -> Cost:
-        """The TE jobs that wait."""
+        """Return the waiting TE jobs as a cost."""
         return [(-1, y) for places in self.placed for y in places], len(self.placed)
 
     def base(self, objective: str) -> list[Term]:
-        """Terms whose least sum is the base value."""
+        """Return terms whose least sum is the base value."""
         of_victim, _, terms = BASES[objective]
         return terms(self.formula, {x: of_victim(self.instance, j) for j, x in enumerate(self.victims)})
 

@@ -1,6 +1,6 @@
 """The quality problem as a 0-1 formula, written from the statement alone (`instances/quality/judge.py`).
 
-One variable a job that runs and a number of cores that it may get.
+One variable per running job and allowed number of cores.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Plans:
         formula.at_most("rule 3: cores that are not reserved", [(a, x) for x, (_, a) in self.given.items()], there)
 
     def amounts(self, table: IntArray) -> dict[int, int]:
-        """Variable -> weight * what the table says of job and cores."""
+        """Return variable -> weight * table entry of job and cores."""
         return {x: int(self.instance.weight[j]) * int(table[j, a]) for x, (j, a) in self.given.items()}
 
 
 def total_loss_reduction(plans: Plans) -> Cost:
-    """The sum of weight * gain."""
+    """Return the sum of weight * gain."""
     return [(-gain, x) for x, gain in plans.amounts(plans.instance.gain).items()], 0
 
 
 def worst_loss(plans: Plans) -> Cost:
-    """Terms whose least sum is the worst weight * loss."""
+    """Return terms whose least sum is the worst weight * loss."""
     return plans.formula.levels("rule 5: the worst loss", plans.amounts(plans.instance.loss)), 0
 
 
-#: Each objective as a cost, and what its formula asks for.
+#: Each objective as a cost, and the claim of its formula.
 CLAIMS: dict[Callable[[Plans], Cost], str] = {
     total_loss_reduction: "the largest total loss reduction",
     worst_loss: "the least worst loss",

@@ -1,7 +1,7 @@
 """The task-graph problem as 0-1 formulas, written from the statement alone (`instances/taskgraph/judge.py`).
 
-Time is cut into ticks, and a formula looks no further than a horizon. That no better plan lies beyond it is a lemma a
-kind of objective, in whose numbers the plan's own value takes part; the table at the end of the file names it.
+Time is discrete, and a formula ends at a horizon. A lemma per kind of objective, which depends on the plan's own value,
+excludes better plans beyond it; the table at the end of the file names it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEMMAS = {
 
 
 def formulas(objective: str, instance: Instance, plan: Timetable) -> list[Formula]:
-    """One formula: the best value of the objective."""
+    """State the best value of the objective as one formula."""
     _refuse(instance)
     return [BY_OBJECTIVE[objective][0](instance, objective, instance.evaluate(plan)[objective])]
 
@@ -65,7 +65,7 @@ def _total_jct(instance: Instance, objective: str, value: int) -> Formula:
 
 
 def _done_by_total(arrival: list[int], least: list[int], value: int) -> list[int]:
-    """When each job is done at the latest, where all jobs' completion times are `value` at most."""
+    """Return each job's latest completion if the sum of all completion times is at most `value`."""
     return [a + value - (sum(least) - own) for a, own in zip(arrival, least, strict=True)]
 
 
@@ -82,7 +82,7 @@ def _makespan(instance: Instance, objective: str, value: int) -> Formula:
 
 
 def _done(schedule: Schedule, what: str, last: list[Run], first: int, end: int) -> list[Term]:
-    """A term for each tick from `first` to before `end` at which all of the `last` runs have ended: -1 each."""
+    """Return a term of -1 for each tick from `first` to before `end` at which all of the `last` runs have ended."""
     terms = []
     for t in range(first, end):
         done = schedule.formula.variable(f"{what} by {t}")
@@ -93,7 +93,7 @@ def _done(schedule: Schedule, what: str, last: list[Run], first: int, end: int) 
 
 
 def _longest_paths(instance: Instance, counts: list[int]) -> list[int]:
-    """Of each job the ticks from its arrival to its end, were every node free and every transfer at once."""
+    """Return the ticks from each job's arrival to its end with free nodes and instant transfers."""
     ends = [0] * len(counts)
     for (k, _), start in heads(instance, counts).items():
         j = int(instance.task_job[k])
@@ -119,7 +119,7 @@ def _traffic(instance: Instance, objective: str, value: int) -> Formula:
 
 
 def _by_deadlines(instance: Instance, objective: str, value: int) -> Formula:
-    """Objectives that ask how many iterations of each job are finished by its deadline, or at all."""
+    """State objectives that count the iterations of each job finished by its deadline, or in total."""
     formula, terms, offset = Formula(f"the largest {objective}"), list[Term](), 0
     jobs = instance.task_job.tolist()
     gains = [GAINS[objective](instance, j) for j in range(len(instance.arrival))]
@@ -166,20 +166,19 @@ def _rises(worth: list[int]) -> dict[int, int]:
     return {c: worth[c] - (worth[c - 1] if c else 0) for c in range(len(worth))}
 
 
-#: Those for which iterations after the deadline count too where accuracies are final ones.
+#: The objectives that also count iterations after the deadline if accuracies are final.
 ACCURACIES = {"accuracy_met": _accuracy_met, "total_accuracy": _total_accuracy}
-#: Objective -> of a job, iterations that count -> by how much the objective is larger than with one less; 0 -> what it
-#: is with none.
+#: Objective -> (job, iterations that count) -> increase of the objective over one less; the base value for 0.
 GAINS = {"deadlines_met": _deadlines_met, **ACCURACIES}
 
 
 def _done_by_deadlines(instance: Instance, counts: list[int]) -> list[int]:
-    """Of each job its deadline, or a tick by which all that counts can be done, which may come before."""
+    """Return each job's deadline, or an earlier tick by which all counted iterations can be done."""
     return [min(deadline, sum(_long_enough(instance, counts))) for deadline in instance.deadline.tolist()]
 
 
 def _long_enough(instance: Instance, counts: list[int]) -> tuple[int, int, int]:
-    """The last arrival, and the ticks in which something runs, and is sent, after it, with no tick idle."""
+    """Return the last arrival, and the ticks of computation and transfer after it without idle ticks."""
     jobs = instance.task_job.tolist()
     work = sum(duration * counts[jobs[k]] for k, duration in enumerate(instance.duration.tolist()))
     sent = sum(delay * counts[jobs[v]] for _, v, _, delay, _ in edges(instance))
@@ -187,7 +186,7 @@ def _long_enough(instance: Instance, counts: list[int]) -> tuple[int, int, int]:
 
 
 def claims(instance: Instance, objective: str, plan: Timetable, values: list[int]) -> list[str]:
-    """Where in time the formula ends, by the lemma of the objective."""
+    """Explain the horizon of the formula by the lemma of the objective."""
     value, counts, arrival = (
         instance.evaluate(plan)[objective],
         instance.min_iterations.tolist(),

@@ -1,7 +1,6 @@
-"""Runs of tasks in 0-1 variables: where each task runs, and which runs have started by which tick.
+"""Runs of tasks in 0-1 variables: the node of each task, and the runs that have started by each tick.
 
-Only rules 2 to 5 of `instances/taskgraph/judge.py`; which runs there are, and by when they must be done, is said from
-outside.
+Only rules 2 to 5 of `instances/taskgraph/judge.py`; the caller provides the runs and their latest ends.
 """
 
 from __future__ import annotations
@@ -20,13 +19,15 @@ Run = tuple[int, int]
 
 
 def edges(instance: Instance) -> list[tuple[int, int, int, int, int]]:
-    """(from, to, lag, delay, volume) of every edge."""
+    """Return (from, to, lag, delay, volume) of every edge."""
     columns = (instance.edge_from, instance.edge_to, instance.edge_lag, instance.edge_delay, instance.edge_volume)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 class Places:
-    """Where runs are: one eligible node a task or, where tasks may move between iterations, a run (rules 2 and 3)."""
+    """The nodes of runs: one eligible node per task or, if tasks may move between iterations, per run (rules 2 and
+    3).
+    """
 
     def __init__(self, formula: Formula, instance: Instance, runs: Iterable[Run]) -> None:
         self.formula, self.instance = formula, instance
@@ -51,11 +52,11 @@ class Places:
         return nodes
 
     def of(self, run: Run) -> dict[int, int]:
-        """Node -> variable of a run."""
+        """Return node -> variable of a run."""
         return self._nodes[self._key(run)]
 
     def away(self, one: Run, other: Run) -> int | None:
-        """The variable that is 1 where two runs are on different nodes; None where they cannot be."""
+        """Return the variable that is 1 if two runs are on different nodes; None if they cannot be."""
         key = self._key(one), self._key(other)
         if key[0] == key[1]:
             return None
@@ -69,10 +70,10 @@ class Places:
 
 
 class Schedule:
-    """When runs start: a variable per run and tick, 1 where the run has started by then (rules 2, 4 and 5).
+    """The starts of runs: a variable per run and tick, 1 if the run has started by then (rules 2, 4 and 5).
 
-    counts: job -> its iterations. done_by: job -> the tick by which its runs end. No run must start: one that starts at
-    no tick is left out, and then nothing that is counted as done may rest on it.
+    counts: job -> its iterations. done_by: job -> the tick by which its runs end. Starts are optional: a run without a
+    start is omitted, and then it does not support any iteration that counts as done.
     """
 
     def __init__(self, formula: Formula, instance: Instance, counts: list[int], done_by: list[int]) -> None:
@@ -94,12 +95,12 @@ class Schedule:
         self._share()
 
     def started(self, run: Run, tick: int) -> list[Term]:
-        """A term that is 1 where the run has started by the tick; none where it cannot have."""
+        """Return a term that is 1 if the run has started by the tick; empty if that is impossible."""
         place, ticks = tick - self.first[run], self.ticks[run]
         return [(1, ticks[min(place, len(ticks) - 1)])] if ticks and place >= 0 else []
 
     def ended(self, run: Run, tick: int) -> list[Term]:
-        """A term that is 1 where the run has ended by the tick; none where it cannot have."""
+        """Return a term that is 1 if the run has ended by the tick; empty if that is impossible."""
         return self.started(run, tick - self.duration[run[0]])
 
     def _run(self) -> None:
@@ -110,7 +111,7 @@ class Schedule:
             self.formula.at_least("rule 2: a run has a node", [*on, *((-1, x) for x in ticks[-1:])], 0)
 
     def _order(self) -> None:
-        """Rule 4."""
+        """State rule 4."""
         for k, i in self.runs:
             if i:
                 self._after("rule 4: runs of a task follow one another", (k, i), (k, i - 1), 0, None)
@@ -122,14 +123,14 @@ class Schedule:
                     self._after("rule 4: edges between nodes", (v, i), (u, i - lag), delay, away)
 
     def _after(self, family: str, run: Run, before: Run, delay: int, where: int | None) -> None:
-        """A run starts only when another has ended and, where the variable `where` is 1, the delay is over."""
+        """Let a run start only after another has ended, plus the delay if the variable `where` is 1."""
         for place, x in enumerate(self.ticks[run]):
             ended = self.ended(before, self.first[run] + place - delay)
             only = [(-1, where)] if where is not None else []
             self.formula.at_least(family, [*ended, (-1, x), *only], -len(only))
 
     def _share(self) -> None:
-        """Rule 5: a variable per run, node and tick, 1 where the run is under way there."""
+        """State rule 5: a variable per run, node and tick, 1 if the run is current there."""
         instance, lasting = self.instance, [run for run in self.runs if self.duration[run[0]] and self.ticks[run]]
         begin = min((self.first[run] for run in lasting), default=0)
         end = max((self.first[run] + len(self.ticks[run]) + self.duration[run[0]] for run in lasting), default=0)
@@ -158,7 +159,7 @@ class Schedule:
 
 
 def _in_order(instance: Instance) -> list[int]:
-    """The tasks, each after those that precede it in its own iteration."""
+    """Sort the tasks topologically within an iteration."""
     before: dict[int, list[int]] = {k: [] for k in range(len(instance.task_job))}
     for u, v, lag, _, _ in edges(instance):
         if not lag:
@@ -167,7 +168,7 @@ def _in_order(instance: Instance) -> list[int]:
 
 
 def heads(instance: Instance, counts: list[int]) -> dict[Run, int]:
-    """The earliest start of each run, by arrivals and by what must end before it."""
+    """Return the earliest start of each run, by arrivals and by its predecessors."""
     before: dict[int, list[tuple[int, int]]] = {k: [(k, 1)] for k in range(len(instance.task_job))}
     for u, v, lag, _, _ in edges(instance):
         before[v].append((u, lag))
@@ -181,7 +182,7 @@ def heads(instance: Instance, counts: list[int]) -> dict[Run, int]:
 
 
 def rests(instance: Instance) -> list[int]:
-    """What must run, one after the other, after each task in its own iteration: the longest path from its end."""
+    """Return each task's longest path from its end to the end of its iteration."""
     rest = [0] * len(instance.task_job)
     after: dict[int, list[int]] = {k: [] for k in range(len(rest))}
     for u, v, lag, _, _ in edges(instance):

@@ -1,6 +1,6 @@
 """The workers problem as a 0-1 formula, written from the statement alone (`instances/workers/judge.py`).
 
-One variable per job and a number of workers and PSs with which it can train.
+One variable per job and configuration of workers and PSs in which it can train.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def total_jct(instance: Instance, plan: Plan) -> list[Formula]:
-    """One formula: the least sum of cost and waiting terms."""
+    """State the least sum of cost and waiting terms as one formula."""
     formula = Formula("the least total completion time")
     given: dict[int, tuple[int, int, int]] = {}  # variable -> job, workers, PSs
     for j, table in enumerate(instance.cost.tolist()):
