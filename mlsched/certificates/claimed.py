@@ -83,8 +83,7 @@ class Claimed(abc.ABC):
 
     @abc.abstractmethod
     def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
-        """Yield why the proofs of a folder do not prove the claims; append the reader's remaining obligations to
-        `claims`.
+        """Yield why the proofs of a folder do not prove the claims; append the reader's obligations.
 
         Args:
             folder: The certificate.

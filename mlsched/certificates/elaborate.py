@@ -122,9 +122,7 @@ class _Needed:
             self.units.pop()
 
     def explain(self, i: int) -> list[int]:
-        """Return constraints before i that, with the negation of constraint i (named i), propagate to a
-        contradiction.
-        """
+        """Return constraints before i that contradict the negation of constraint i (named i) by propagation."""
         terms, bound = self.constraints[i]
         negation = {x: -c for x, c in terms.items()}, 1 - bound
         kept, self.constraints[i] = self.constraints[i], negation

@@ -28,10 +28,10 @@ def product(x: Any, weight: Any) -> Any:
     rows = max(1, ALONE // weight.size)
     if x.ndim != 2 or len(x) <= rows:
         return x @ weight
-    found = np.empty((len(x), weight.shape[1]), dtype=np.result_type(x, weight))
+    result = np.empty((len(x), weight.shape[1]), dtype=np.result_type(x, weight))
     for first in range(0, len(x), rows):
-        np.matmul(x[first : first + rows], weight, out=found[first : first + rows])
-    return found
+        np.matmul(x[first : first + rows], weight, out=result[first : first + rows])
+    return result
 
 
 class Mlp:

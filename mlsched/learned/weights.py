@@ -71,10 +71,10 @@ def write(path: str | os.PathLike[str], weights: Weights) -> None:
 def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str = KIND) -> Weights:
     """Read the weights in a file; raise InvalidFile if it is damaged, of another format, or not of `policy`."""
     content = read_bytes(path, most=MOST_BYTES, remedy="`mlsched train POLICY -o FILE` writes one")
-    parsed = parse(content, shown_path(path), kind=kind)
-    if policy is not None and parsed.card["policy"] != policy:
-        raise InvalidFile(f"{path}: holds weights of {parsed.card['policy']}, expected of {policy}; train them again")
-    return parsed
+    result = parse(content, shown_path(path), kind=kind)
+    if policy is not None and result.card["policy"] != policy:
+        raise InvalidFile(f"{path}: holds weights of {result.card['policy']}, expected of {policy}; train them again")
+    return result
 
 
 def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:

@@ -25,9 +25,7 @@ def edges(instance: Instance) -> list[tuple[int, int, int, int, int]]:
 
 
 class Places:
-    """The nodes of runs: one eligible node per task or, if tasks may move between iterations, per run (rules 2 and
-    3).
-    """
+    """The eligible node of each task or, if tasks may move between iterations, of each run (rules 2 and 3)."""
 
     def __init__(self, formula: Formula, instance: Instance, runs: Iterable[Run]) -> None:
         self.formula, self.instance = formula, instance

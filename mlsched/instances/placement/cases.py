@@ -35,9 +35,9 @@ def _fits_alone(instance: Instance, plan: Plan, job: int) -> bool:
     apart = instance.apart[instance.job_type[job]]
     new_hosts = ((plan.workers + plan.ps) > 0) & (apart[instance.job_type] > 0)[:, None]
     run_hosts = ((instance.run_workers + instance.run_ps) > 0) & (apart[instance.run_type] > 0)[:, None]
-    allowed = ~(new_hosts.any(axis=0) | run_hosts.any(axis=0))
+    free_of_foes = ~(new_hosts.any(axis=0) | run_hosts.any(axis=0))
     free = instance.server_free - plan.workers.T @ instance.worker_demand - plan.ps.T @ instance.ps_demand
-    free = free[allowed]
+    free = free[free_of_foes]
     tasks = [instance.worker_demand[job]] * int(instance.job_workers[job])
     tasks += [instance.ps_demand[job]] * int(instance.job_ps[job])
     for demand in tasks:

@@ -55,6 +55,6 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.grid(visible=False, axis="x")
     axes.set_axisbelow(True)
     if labelled:
-        named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        shown = {name: named[name] for name in ("running", *names) if name in named}
-        axes.legend(shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+        handle_of = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        legend = {name: handle_of[name] for name in ("running", *names) if name in handle_of}
+        axes.legend(legend.values(), legend.keys(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")

@@ -109,20 +109,20 @@ def read_gavel(
             slower = alone[name] / mine - 1
             faster += slower < 0
             sigma[position[name], position[other]] = round(min(MOST_SLOWDOWN, 1e6 * max(0.0, slower)))
-    known = sigma >= 0
+    is_measured = sigma >= 0
     coverage = {
         "types": len(types),
         "pairs": sigma.size,
-        "measured": int(known.sum()),
-        "does not fit": int((known & (apart == 1)).sum()),
+        "measured": int(is_measured.sum()),
+        "does not fit": int((is_measured & (apart == 1)).sum()),
         "faster in company": int(faster),
     }
     if missing == "apart":
-        apart = np.maximum(apart, (~known | ~known.T).astype(np.int64))
-        sigma[~known] = 0
+        apart = np.maximum(apart, (~is_measured | ~is_measured.T).astype(np.int64))
+        sigma[~is_measured] = 0
     else:
-        fits = known & (apart == 0)
-        sigma[~known] = round(float(sigma[fits].mean())) if fits.any() else 0
+        fits = is_measured & (apart == 0)
+        sigma[~is_measured] = round(float(sigma[fits].mean())) if fits.any() else 0
     return Measured(types, sigma, apart, _network(path, data, gpu, types), coverage)
 
 
@@ -142,12 +142,12 @@ def generate_measured(
     workers = rng.integers(1, most_workers + 1, jobs)
     job_type = rng.integers(0, kinds, jobs)
     free = np.full((servers, 1), SLOTS, dtype=np.int64)
-    wanted, rows, run_type = int(workers.sum()), [], []
+    demand, rows, run_type = int(workers.sum()), [], []
     hosted: list[list[int]] = [[] for _ in range(servers)]
-    while wanted < contention * servers * SLOTS:
+    while demand < contention * servers * SLOTS:
         kind, count = int(rng.integers(kinds)), int(rng.integers(1, most_workers + 1))
         able = [s for s in range(servers) if free[s, 0] and not any(measured.apart[kind, k] for k in hosted[s])]
-        wanted += count
+        demand += count
         if len(able) < count:
             continue
         row = np.zeros(servers, dtype=np.int64)

@@ -58,14 +58,14 @@ def generate(
     draw = _Jobs(rng, most_tasks, all_reduce, longest)
     new = [draw.one() for _ in range(jobs)]
     free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
-    wanted = sum(WORKER[0] * job["workers"] + PS[0] * job["ps"] for job in new)
+    demand_cores = sum(WORKER[0] * job["workers"] + PS[0] * job["ps"] for job in new)
     running: list[dict[str, Any]] = []
     # A cap on concurrent jobs leaves room for at least one new job; otherwise the plan would be trivial.
-    while wanted < contention * servers * SERVER[0] and len(running) + 1 < most_jobs:
+    while demand_cores < contention * servers * SERVER[0] and len(running) + 1 < most_jobs:
         job = draw.one()
         if not _settle(rng, free, job):
             break
-        wanted += WORKER[0] * job["workers"] + PS[0] * job["ps"]
+        demand_cores += WORKER[0] * job["workers"] + PS[0] * job["ps"]
         running.append(job)
     return Instance(
         resources=RESOURCES,

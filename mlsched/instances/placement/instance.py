@@ -154,13 +154,13 @@ class Instance(contract.Instance):
         order = np.lexsort((server, job))
         job, server = job[order], server[order]
         names = np.array(self.types, dtype=object)
-        held = server >= 0
+        is_placed = server >= 0
         return {
             "job": job,
             "type": names[self.job_type[job]],
             "server": server,
-            "workers": np.where(held, plan.workers[job, server], 0),
-            "ps": np.where(held, plan.ps[job, server], 0),
+            "workers": np.where(is_placed, plan.workers[job, server], 0),
+            "ps": np.where(is_placed, plan.ps[job, server], 0),
         }
 
     def profile(self, workers: IntArray, ps: IntArray) -> Any:

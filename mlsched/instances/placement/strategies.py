@@ -102,13 +102,13 @@ def contended() -> SearchStrategy[Instance]:
         running = draw(one_of(0, 0, 1, 2), label="running jobs")
         run_workers = np.zeros((running, servers), dtype=np.int64)
         run_workers[:, 0] = 1
-        held = np.zeros((servers, 1), dtype=np.int64)
-        held[0] = running
+        running_use = np.zeros((servers, 1), dtype=np.int64)
+        running_use[0] = running
         return Instance(
             resources=("gpu",),
             types=("a", "b")[:kinds],
             pressures=(),
-            server_capacity=free + held,
+            server_capacity=free + running_use,
             server_free=free,
             sigma_worker=none + rate,
             sigma_ps=none + rate,

@@ -55,13 +55,13 @@ def asking(
     """
     cluster = _Nodes(nodes)
     head = draw_demand(rng, BE_DEMAND, 1)[0]
-    for gone in range((SETTLED + MOST_DEPARTED) * max(1, jobs)):
+    for departures in range((SETTLED + MOST_DEPARTED) * max(1, jobs)):
         while cluster.fits(head):
             cluster.place(head, te=False)
             head = draw_demand(rng, BE_DEMAND, 1)[0]
             if rng.uniform() < TE_SHARE / (1 - TE_SHARE) and cluster.fits(te := te_demand(rng, 1, scale)[0]):
                 cluster.place(te, te=True)
-        if gone >= SETTLED * jobs and cluster.best_effort == jobs:
+        if departures >= SETTLED * jobs and cluster.best_effort == jobs:
             for demand in te_demand(rng, TRIES, scale):
                 if not cluster.fits(demand):
                     best_effort = [(node, need) for node, need, te in cluster.running if not te]

@@ -30,8 +30,8 @@ def draw_demand(
     """
     columns = []
     for (mean, sd), low, high in zip(kind, MINIMAL, NODE, strict=True):
-        drawn = truncated_normal(rng, mean, sd, low - margin, high + margin, count)
-        columns.append(np.clip(np.rint(drawn), low, high))
+        sample = truncated_normal(rng, mean, sd, low - margin, high + margin, count)
+        columns.append(np.clip(np.rint(sample), low, high))
     return np.stack(columns, axis=1).astype(np.int64)
 
 
@@ -39,10 +39,10 @@ def truncated_normal(
     rng: np.random.Generator, mean: float, sd: float, low: float, high: float, count: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """`count` normal draws, each drawn again while it is outside [low, high]."""
-    drawn = rng.normal(mean, sd, count)
-    while (outside := (drawn < low) | (drawn > high)).any():
-        drawn[outside] = rng.normal(mean, sd, int(outside.sum()))
-    return drawn
+    sample = rng.normal(mean, sd, count)
+    while (outside := (sample < low) | (sample > high)).any():
+        sample[outside] = rng.normal(mean, sd, int(outside.sum()))
+    return sample
 
 
 def fits_somewhere(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.bool_]:

@@ -39,12 +39,12 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     Parts are labelled with the numbers of their jobs; TE jobs are T0, T1, ...
     """
     victims = set(plan.victims.tolist())
-    touched = {int(n) for n in plan.te_node if n >= 0} | {int(instance.job_node[j]) for j in victims}
+    changed_nodes = {int(n) for n in plan.te_node if n >= 0} | {int(instance.job_node[j]) for j in victims}
     resources, count = len(instance.resources), len(instance.node_capacity)
     points = 1.1 * axes.get_window_extent().width / axes.figure.dpi * 72  # a little more when the layout is made
     fitting = int(points / (BAR * 2 * resources / BARS)) if resources else count
-    most = min(MOST_NODES, fitting) if len(touched) <= fitting else MOST_NODES
-    nodes = sorted(sorted(range(count), key=lambda n: (n not in touched, n))[:most])
+    most = min(MOST_NODES, fitting) if len(changed_nodes) <= fitting else MOST_NODES
+    nodes = sorted(sorted(range(count), key=lambda n: (n not in changed_nodes, n))[:most])
     width = BARS / (2 * resources)
     size = LABEL if len(nodes) <= fitting else 0
     stack = _Stack(axes, 0.92 * width, size)
@@ -53,12 +53,14 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
         for r in range(resources):
             capacity = max(1, int(instance.node_capacity[node, r]))
             x = position + (2 * r - resources + 0.5) * width
-            held = [("suspended" if j in victims else "kept", str(j), int(instance.job_demand[j, r])) for j in jobs]
+            parts_now = [
+                ("suspended" if j in victims else "kept", str(j), int(instance.job_demand[j, r])) for j in jobs
+            ]
             draining = [("draining", "", int(instance.node_draining[node, r]))]
             coming = np.flatnonzero(plan.te_node == node).tolist()
             placed = [("TE job", f"T{t}", int(instance.te_demand[t, r])) for t in coming]
-            stack.draw(x, held + draining, capacity)
-            stack.draw(x + width, [part for part in held if part[0] == "kept"] + placed, capacity)
+            stack.draw(x, parts_now + draining, capacity)
+            stack.draw(x + width, [part for part in parts_now if part[0] == "kept"] + placed, capacity)
     axes.set(
         xlabel="node; of each resource: before | after",
         ylabel="share of capacity",
@@ -78,8 +80,8 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.set_axisbelow(True)
     if stack.seen:
         handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        shown = [part for part in COLOURS if part in handles]
-        axes.legend([handles[part] for part in shown], shown, loc="upper right", ncols=4, fontsize="small")
+        labels = [part for part in COLOURS if part in handles]
+        axes.legend([handles[part] for part in labels], labels, loc="upper right", ncols=4, fontsize="small")
 
 
 class _Stack:

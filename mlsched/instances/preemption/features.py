@@ -21,19 +21,19 @@ def _changed(values: IntArray, at: int, value: int | IntArray) -> IntArray:
 
 def _three_tes(instance: Instance, rng: Rng) -> Instance:
     """Add copies of a waiting TE job, or jobs of one unit."""
-    known = instance.te_demand if len(instance.te_demand) else np.ones((1, len(instance.resources)), dtype=np.int64)
-    more = known[rng.integers(len(known), size=max(0, 3 - len(instance.te_demand)))]
+    demands = instance.te_demand if len(instance.te_demand) else np.ones((1, len(instance.resources)), dtype=np.int64)
+    more = demands[rng.integers(len(demands), size=max(0, 3 - len(instance.te_demand)))]
     return instance.replace(te_demand=np.vstack([instance.te_demand, more]))
 
 
 def _draining(instance: Instance, rng: Rng) -> Instance:
     """Let part of the free resources drain; a node without free room grows."""
     node = int(rng.integers(len(instance.node_free)))
-    moved = (instance.node_free[node] + 1) // 2
-    grown = np.where(moved == 0, 1, 0)
+    amount = (instance.node_free[node] + 1) // 2
+    grown = np.where(amount == 0, 1, 0)
     return instance.replace(
-        node_free=_changed(instance.node_free, node, instance.node_free[node] - moved),
-        node_draining=_changed(instance.node_draining, node, instance.node_draining[node] + moved + grown),
+        node_free=_changed(instance.node_free, node, instance.node_free[node] - amount),
+        node_draining=_changed(instance.node_draining, node, instance.node_draining[node] + amount + grown),
         node_capacity=_changed(instance.node_capacity, node, instance.node_capacity[node] + grown),
     )
 
@@ -61,11 +61,11 @@ def _two_resources(instance: Instance, rng: Rng) -> Instance:
     """Add a second resource; nodes have slightly more of it than their jobs need."""
     nodes, jobs, tes = len(instance.node_free), len(instance.job_node), len(instance.te_demand)
     demand, free = rng.integers(0, 3, (jobs, 1)), rng.integers(0, 3, (nodes, 1))
-    used = np.zeros((nodes, 1), dtype=np.int64)
-    np.add.at(used, instance.job_node, demand)
+    usage = np.zeros((nodes, 1), dtype=np.int64)
+    np.add.at(usage, instance.job_node, demand)
     return instance.replace(
         resources=(*instance.resources, "another"),
-        node_capacity=np.hstack([instance.node_capacity, used + free]),
+        node_capacity=np.hstack([instance.node_capacity, usage + free]),
         node_free=np.hstack([instance.node_free, free]),
         node_draining=np.hstack([instance.node_draining, 0 * free]),
         job_demand=np.hstack([instance.job_demand, demand]),
@@ -77,8 +77,8 @@ def _two_resources(instance: Instance, rng: Rng) -> Instance:
 def _empty_node(instance: Instance, rng: Rng) -> Instance:
     """Add a node without jobs, some of whose room is taken."""
     capacity = instance.node_capacity[rng.integers(len(instance.node_free))][None]
-    added = {"node_capacity": capacity, "node_free": capacity // 2, "node_draining": 0 * capacity}
-    return instance.replace(**{name: np.vstack([getattr(instance, name), added[name]]) for name in NODES})
+    new_row = {"node_capacity": capacity, "node_free": capacity // 2, "node_draining": 0 * capacity}
+    return instance.replace(**{name: np.vstack([getattr(instance, name), new_row[name]]) for name in NODES})
 
 
 def _fits_nowhere(instance: Instance, rng: Rng) -> Instance:

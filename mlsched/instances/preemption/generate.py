@@ -108,7 +108,7 @@ def generate(
 def _packed(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tuple[IntArray, IntArray, IntArray]:
     """Put `jobs` random BE jobs on random nodes, each cut to the node's free room; also return the final free room."""
     remaining = capacity.copy()
-    wanted = draw_demand(rng, BE_DEMAND, jobs)
+    demands = draw_demand(rng, BE_DEMAND, jobs)
     hosts = rng.integers(0, len(capacity), jobs)
     for j in range(jobs):
         roomy = np.flatnonzero((remaining >= MINIMAL).all(axis=1))
@@ -118,6 +118,6 @@ def _packed(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tuple[In
             )
         if not (remaining[hosts[j]] >= MINIMAL).all():
             hosts[j] = rng.choice(roomy)
-        wanted[j] = np.minimum(wanted[j], remaining[hosts[j]])
-        remaining[hosts[j]] -= wanted[j]
-    return hosts, wanted, remaining
+        demands[j] = np.minimum(demands[j], remaining[hosts[j]])
+        remaining[hosts[j]] -= demands[j]
+    return hosts, demands, remaining

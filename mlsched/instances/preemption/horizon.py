@@ -79,6 +79,6 @@ class Horizon(contract.Instance):
 
     def table(self, plan: Decisions) -> dict[str, Any]:
         """Return one row per decision: the TE job, its node, and its victims."""
-        chosen = [np.flatnonzero(plan.by == k) for k in range(len(plan.te))]
-        victims = [", ".join(map(str, plan.victim[rows].tolist())) for rows in chosen]
+        victims_of = [np.flatnonzero(plan.by == k) for k in range(len(plan.te))]
+        victims = [", ".join(map(str, plan.victim[rows].tolist())) for rows in victims_of]
         return {"TE job": plan.te, "node": plan.node, "victims": np.array(victims, dtype=object)}

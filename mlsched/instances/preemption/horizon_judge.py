@@ -135,8 +135,8 @@ class Run:
         """Check rule 2: the job fits beside these jobs on the node."""
         h = self.horizon
         for r in range(len(h.resources)):
-            held = sum(int(h.demand[j, r]) for j in holders if self.node[j] == node)
-            if held + int(h.demand[job, r]) > int(h.node_capacity[node, r]):
+            usage = sum(int(h.demand[j, r]) for j in holders if self.node[j] == node)
+            if usage + int(h.demand[job, r]) > int(h.node_capacity[node, r]):
                 return False
         return True
 
@@ -160,11 +160,11 @@ class Run:
 
     def _leaves(self, job: int) -> int:
         """Return when a job leaves its node, by rules 1 and 6."""
-        done = self.start[job] + self.remaining[job]
+        completion = self.start[job] + self.remaining[job]
         if job not in self.signal:
-            return done
-        gone = self.signal[job] + int(self.horizon.grace[job])
-        return gone if self.horizon.during_grace == "paused" else min(done, gone)
+            return completion
+        grace_end = self.signal[job] + int(self.horizon.grace[job])
+        return grace_end if self.horizon.during_grace == "paused" else min(completion, grace_end)
 
     def _leave(self, job: int, time: int) -> None:
         h, signal = self.horizon, self.signal.pop(job, None)

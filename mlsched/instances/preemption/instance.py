@@ -98,10 +98,10 @@ class Instance(contract.Instance):
         refuse_first(self.job_node >= nodes, "job_node", self.job_node, f"expected below {nodes} (the number of nodes)")
         host = self.node_capacity[self.job_node]
         refuse_first(self.job_demand > host, "job_demand", self.job_demand, "expected at most the capacity of its node")
-        used = self.node_free + self.node_draining
-        np.add.at(used, self.job_node, self.job_demand)
+        released = self.node_free + self.node_draining
+        np.add.at(released, self.job_node, self.job_demand)
         refuse_first(
-            used > self.node_capacity,
+            released > self.node_capacity,
             "node_free",
             self.node_free,
             "free + draining + running demand must not exceed node_capacity",
@@ -115,11 +115,11 @@ class Instance(contract.Instance):
         """Fill in maxima that were not given; refuse maxima below a listed job's."""
         size = largest_size(self.job_demand, self.node_capacity[self.job_node])
         grace = int(self.job_grace.max(initial=0))
-        for name, given, minimum in (("max_size", self.max_size, size), ("max_grace", self.max_grace, grace)):
-            if given == 0:
+        for name, value, minimum in (("max_size", self.max_size, size), ("max_grace", self.max_grace, grace)):
+            if value == 0:
                 object.__setattr__(self, name, minimum)
-            elif given < minimum:
-                raise InvalidInput(f"{name}: {given}, expected at least {minimum}, the largest among the listed jobs")
+            elif value < minimum:
+                raise InvalidInput(f"{name}: {value}, expected at least {minimum}, the largest among the listed jobs")
 
     @functools.cached_property
     def _size(self) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -10,11 +10,11 @@ from mlsched.instances.quality.instance import Instance, Plan
 def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
     """Return the named special cases of an instance and its optimal plan: True if the case occurs."""
     running = instance.running
-    given, caps = plan.cores[running], instance.most[running]
+    cores, caps = plan.cores[running], instance.most[running]
     steps = np.diff(instance.gain[running], axis=1)
     return {
-        "a job is at its cap": bool((given == caps).any()),
-        "a job keeps its least": bool((given == instance.least).any()),
+        "a job is at its cap": bool((cores == caps).any()),
+        "a job keeps its least": bool((cores == instance.least).any()),
         "a job waits": len(running) < len(instance.most),
         "a gain is not concave": bool((np.diff(steps, axis=1) > 0).any()),
         "a core brings nothing": bool((steps == 0).any()),

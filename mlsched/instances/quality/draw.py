@@ -29,8 +29,8 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     """Draw bars of cores per job, by decreasing predicted loss, and dots of that loss (1 at a job's start)."""
     running = instance.running
     loss = instance.loss[running, plan.cores[running]] / PPM
-    shown = running[np.argsort(-plan.cores[running], kind="stable")[:MOST_JOBS]]
-    order = shown[np.argsort(-instance.loss[shown, plan.cores[shown]], kind="stable")]
+    top_jobs = running[np.argsort(-plan.cores[running], kind="stable")[:MOST_JOBS]]
+    order = top_jobs[np.argsort(-instance.loss[top_jobs, plan.cores[top_jobs]], kind="stable")]
     place = np.arange(len(order))
     axes.bar(place, plan.cores[order], color="#00798c", label="cores")
     axes.plot(place, instance.most[order], "_", color="#2e4057", markersize=14, label="most it may get")

@@ -17,9 +17,9 @@ MOST_NAMED = 12
 def draw_epochs(horizon: Horizon, plan: Epochs, axes: Any) -> None:
     """Draw stacked steps of cores by job and epoch, and a line of the weighted loss of the present jobs."""
     run, summed = Run(horizon), list[float]()
-    for given in plan.cores.tolist():
+    for cores in plan.cores.tolist():
         summed.append(sum(int(horizon.weight[j]) * run.loss(j) for j in run.there()) / PPM)
-        run.give(given)
+        run.give(cores)
     borders = np.arange(len(plan.cores) + 1) * horizon.epoch
     base = np.zeros(len(plan.cores))
     for j in range(len(horizon.submit)):

@@ -70,8 +70,8 @@ def _late_gain(instance: Instance, rng: Rng) -> Instance:
 
 
 def _scarce(instance: Instance, rng: Rng) -> Instance:
-    wanted = int(instance.most[instance.running].sum()) - 1
-    return instance.replace(cores=max(wanted, instance.least * len(instance.running)) + instance.reserved)
+    cores = int(instance.most[instance.running].sum()) - 1
+    return instance.replace(cores=max(cores, instance.least * len(instance.running)) + instance.reserved)
 
 
 def _beyond_the_cap(instance: Instance, rng: Rng) -> Instance:

@@ -41,8 +41,8 @@ class History:
 
     def until(self, now: float) -> tuple[FloatArray, FloatArray]:
         """Return the (iterations, losses) that a scheduler may see at iteration `now`; always at least the first."""
-        seen = max(1, int(np.searchsorted(self.steps, now, side="right")))
-        return self.steps[:seen], self.losses[:seen]
+        observed = max(1, int(np.searchsorted(self.steps, now, side="right")))
+        return self.steps[:observed], self.losses[:observed]
 
 
 @validate_arguments

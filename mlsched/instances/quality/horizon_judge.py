@@ -80,11 +80,11 @@ class Run:
         self.total_worst_loss += max(losses, default=0)
         for j, count in enumerate(given):
             before, needed = self.done[j], int(h.goal[j]) * int(h.work[j])
-            reached = before + count * 1000 * h.epoch
-            if before < needed <= reached:
+            work_after = before + count * 1000 * h.epoch
+            if before < needed <= work_after:
                 at = 1000 * self.epoch * h.epoch + -(-(needed - before) // count)
                 self.total_time_to_goal += int(h.weight[j]) * (at - 1000 * int(h.submit[j]))
-            self.done[j] = min(reached, int(h.iterations[j]) * int(h.work[j]))
+            self.done[j] = min(work_after, int(h.iterations[j]) * int(h.work[j]))
         self.epoch += 1
 
     def loss(self, job: int) -> int:
@@ -122,10 +122,10 @@ def _carried_out(horizon: Horizon, plan: Any) -> tuple[list[str], Run]:
     run, rows = Run(horizon), plan.cores.tolist()
     if plan.cores.shape[1] != len(horizon.submit) and rows:
         return [f"cores has {plan.cores.shape[1]} columns, expected {len(horizon.submit)}, one for each job"], run
-    for e, given in enumerate(rows):
+    for e, cores in enumerate(rows):
         if run.ended():
             return [f"epoch {e} comes after the last job is done: there are {len(rows)} rows"], run
-        if faults := run.faults(given):
+        if faults := run.faults(cores):
             return [f"epoch {e}: {fault}" for fault in faults], run
-        run.give(given)
+        run.give(cores)
     return ([] if run.ended() else [f"jobs are not done after {len(rows)} epochs: there must be more rows"]), run

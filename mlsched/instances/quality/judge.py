@@ -37,12 +37,12 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
-    given: list[int] = answer.cores.tolist()
+    cores: list[int] = answer.cores.tolist()
     jobs = len(instance.most)
-    if len(given) != jobs:
-        return [f"cores has {len(given)} entries, expected {jobs}, one for each job"]
+    if len(cores) != jobs:
+        return [f"cores has {len(cores)} entries, expected {jobs}, one for each job"]
     faults = []
-    for j, count in enumerate(given):
+    for j, count in enumerate(cores):
         if int(instance.waiting[j]):
             if count != 0:
                 faults.append(f"job {j} waits and gets {count} cores: must get none")
@@ -51,19 +51,19 @@ def violations(instance: Instance, plan: Any) -> list[str]:
         elif count > int(instance.most[j]):
             faults.append(f"job {j} gets {count} cores: its cap is {int(instance.most[j])}")
     there = instance.cores - instance.reserved
-    if sum(given) > there:
-        faults.append(f"the jobs get {sum(given)} cores: {there} are not reserved")
+    if sum(cores) > there:
+        faults.append(f"the jobs get {sum(cores)} cores: {there} are not reserved")
     return faults
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     """Evaluate the objectives of a well-formed `plan`; `violations` checks feasibility."""
-    given: list[int] = plan.cores.tolist()
+    cores: list[int] = plan.cores.tolist()
     jobs, widest = len(instance.most), instance.gain.shape[1] - 1
-    if len(given) != jobs:
-        raise InvalidInput(f"the plan cannot be evaluated: cores has {len(given)} entries, there are {jobs} jobs")
+    if len(cores) != jobs:
+        raise InvalidInput(f"the plan cannot be evaluated: cores has {len(cores)} entries, there are {jobs} jobs")
     gains, losses = [], []
-    for j, count in enumerate(given):
+    for j, count in enumerate(cores):
         if count > widest:
             raise InvalidInput(f"the plan cannot be evaluated: job {j} gets {count} cores, tables end at {widest}")
         weight = int(instance.weight[j])

@@ -36,8 +36,8 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
             return ints(draw(st.lists(entries, min_size=count, max_size=count)))
 
         def falls(entries: SearchStrategy[int]) -> IntArray:
-            drawn = draw(st.lists(entries, min_size=count * width, max_size=count * width))
-            return np.array(drawn, dtype=np.int64).reshape(count, width)
+            values = draw(st.lists(entries, min_size=count * width, max_size=count * width))
+            return np.array(values, dtype=np.int64).reshape(count, width)
 
         small = one_of(0, 0, 1, 2, 3, 5, 10)
         start = np.zeros((count, 1), dtype=np.int64)

@@ -64,10 +64,10 @@ class Epoch(ValidatedFields):
 
     def iterations(self, work: IntArray, width: int) -> FloatArray:
         """Compute n(a), the iterations on a = 0..width cores at `work` core-milliseconds each; (jobs, width + 1)."""
-        spent = np.arange(width + 1, dtype=np.int64) * self.milliseconds
+        core_time = np.arange(width + 1, dtype=np.int64) * self.milliseconds
         if self.rounding == "floor":
-            return np.asarray(spent[None, :] // work[:, None], dtype=np.float64)
-        return np.asarray(spent[None, :] / work[:, None], dtype=np.float64)
+            return np.asarray(core_time[None, :] // work[:, None], dtype=np.float64)
+        return np.asarray(core_time[None, :] / work[:, None], dtype=np.float64)
 
     def columns(self, running: int) -> int:
         """Return the largest number of cores in the tables for this number of running jobs."""
@@ -129,8 +129,8 @@ class Curves:
 
 def gain_table(losses: FloatArray, largest_change: FloatArray) -> IntArray:
     """Compute `gain` in ppm from losses with a = 0, 1, ... cores; all 0 without an observed change."""
-    seen = largest_change > 0
-    scale = np.where(seen, PPM, 0.0) / np.where(seen, largest_change, 1.0)
+    has_changed = largest_change > 0
+    scale = np.where(has_changed, PPM, 0.0) / np.where(has_changed, largest_change, 1.0)
     return np.maximum.accumulate(_integers("gain", np.floor((losses[:, :1] - losses) * scale[:, None] + NOISE)), axis=1)
 
 
@@ -235,10 +235,10 @@ def from_histories(
     from mlsched.core.losses.predict import Predictor
 
     forecast = (Predictor() if predict is None else predict).fit(iterations, losses, families)
-    seen = np.array([np.abs(np.diff(np.asarray(h, dtype=np.float64))).max(initial=0.0) for h in losses])
+    largest = np.array([np.abs(np.diff(np.asarray(h, dtype=np.float64))).max(initial=0.0) for h in losses])
     next_change = forecast.reduction_at(forecast.last_iteration + 1)
     scales = {
-        "largest_change": np.where(seen > 0, seen, next_change),
+        "largest_change": np.where(largest > 0, largest, next_change),
         "first": np.array([np.asarray(h, dtype=np.float64)[0] for h in losses]),
         "final": forecast.final_loss(),
         "predictor": f"weighted fits, {epoch.rounding}",

@@ -33,18 +33,18 @@ def _earliest_ends(instance: Instance) -> list[int]:
     The runs of a task follow one another, and a begun iteration is finished. A job's finished runs determine its
     completion only if it has neither current runs nor successors; successors begin now, never earlier.
     """
-    fixed = zip(instance.fixed_task.tolist(), instance.fixed_start.tolist(), strict=True)
-    under_way = {k: start + int(instance.duration[k]) for k, start in fixed}
-    begun = {int(instance.task_job[k]) for k in under_way}
+    fixed_runs = zip(instance.fixed_task.tolist(), instance.fixed_start.tolist(), strict=True)
+    under_way = {k: start + int(instance.duration[k]) for k, start in fixed_runs}
+    active_jobs = {int(instance.task_job[k]) for k in under_way}
     ends = [int(a) for a in instance.arrival]
     must = (instance.min_iterations - instance.finished).tolist()
     for k, j in enumerate(instance.task_job.tolist()):
         ready = max(int(instance.arrival[j]), instance.now, under_way.get(k, 0))
         if k in under_way:
             ends[j] = max(ends[j], under_way[k])
-        elif instance.finished[j] and j not in begun:
+        elif instance.finished[j] and j not in active_jobs:
             ends[j] = max(ends[j], int(instance.last_end[k]))
-        runs = max(must[j], j in begun) - (k in under_way)
+        runs = max(must[j], j in active_jobs) - (k in under_way)
         if runs > 0:
             ends[j] = max(ends[j], ready + runs * int(instance.duration[k]))
     return ends

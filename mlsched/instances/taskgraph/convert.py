@@ -149,8 +149,8 @@ class _Reader:
             self.jobs[key].append(as_int(f"{where}: {key}", attributes.get(key, default)))
         most = self.jobs["max_iterations"][-1]
         self.jobs["min_iterations"].append(as_int(f"{where}: min_iterations", attributes.get("min_iterations", most)))
-        given = attributes.get("accuracy")
-        row = [0] * (most + 1) if given is None else [as_int(f"{where}: accuracy", a) for a in given]
+        accuracies = attributes.get("accuracy")
+        row = [0] * (most + 1) if accuracies is None else [as_int(f"{where}: accuracy", a) for a in accuracies]
         if len(row) != most + 1:
             raise InvalidInput(f"{where}: accuracy has {len(row)} entries, expected {most + 1} (max_iterations + 1)")
         self.accuracy.append(row)
@@ -190,10 +190,10 @@ class _Reader:
     def _names(self) -> dict[str, Any]:
         """Return the names of jobs and tasks; empty if they only repeat the numbers."""
         jobs = [name or f"job {number}" for number, name in enumerate(self.job_names)]
-        numbered = self.task_names == [str(i) for i in range(len(self.task_names))]
+        are_numbers = self.task_names == [str(i) for i in range(len(self.task_names))]
         return {
             "job_names": tuple(jobs) if any(self.job_names) else (),
-            "task_names": () if numbered else tuple(self.task_names),
+            "task_names": () if are_numbers else tuple(self.task_names),
         }
 
 

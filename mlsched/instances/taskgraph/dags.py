@@ -61,8 +61,8 @@ def series_parallel(rng: np.random.Generator, tasks: int) -> Any:
         """Compose the tasks low..high-1; returns the first and the last tasks."""
         if high - low == 1:
             return [low], [low]
-        cut = int(rng.integers(low + 1, high))
-        one, two = compose(low, cut), compose(cut, high)
+        middle = int(rng.integers(low + 1, high))
+        one, two = compose(low, middle), compose(middle, high)
         if rng.random() < 0.5:
             return one[0] + two[0], one[1] + two[1]
         graph.add_edges_from((u, v) for u in one[1] for v in two[0])

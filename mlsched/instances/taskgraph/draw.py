@@ -49,7 +49,7 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
     axes.set_xlim(shown.of(first), shown.of(last))
     axes.set_axisbelow(True)
     where = _bars(instance, runs, place, axes, shown)
-    drawn = _transfers(instance, where, place, axes, shown)
+    has_transfers = _transfers(instance, where, place, axes, shown)
     top = sum(heights) - 0.5
     for job in due:
         colour = _colour(instance, job, 0)
@@ -57,14 +57,14 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
     middles = [sum(heights[:n]) + (height - 1) / 2 for n, height in enumerate(heights)]
     axes.set_yticks(middles, _node_names(instance))
     _lanes(instance, plan, heights, axes)
-    notes = ["triangle: deadline"] * bool(due) + ["line: data between nodes"] * drawn
+    notes = ["triangle: deadline"] * bool(due) + ["line: data between nodes"] * has_transfers
     label = shown.label + (f" ({'; '.join(notes)})" if notes else "")
     axes.set(xlabel=label, ylim=(-0.6, top))
     axes.set_title(_title(instance, plan, shown), pad=9 if due else None)  # above the triangles
     axes.locator_params(axis="x", integer=shown.unit == 1)
     if len(instance.arrival) > 1 and len({run[0] for run in runs}) <= MOST_JOBS and runs:
-        named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        jobs = {instance.job_name(job): named[instance.job_name(job)] for job in sorted({run[0] for run in runs})}
+        handle_of = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        jobs = {instance.job_name(job): handle_of[instance.job_name(job)] for job in sorted({run[0] for run in runs})}
         axes.legend(jobs.values(), jobs.keys(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
     if len(heights) == 1 and runs and (len(instance.resources) > 1 or int(instance.node_capacity.max()) > 1):
         draw_usage(instance, plan, axes, shown.of)
@@ -279,12 +279,12 @@ def _transfers(
     shown: _Time,
 ) -> bool:
     """Draw lines from runs to their data's runs on other nodes, and return True if there is one."""
-    drawn = 0
+    line_count = 0
     names = ("edge_from", "edge_to", "edge_lag", "edge_volume")
     for u, v, lag, volume in zip(*(getattr(instance, name).tolist() for name in names), strict=True):
         for (task, iteration), (node, start, _) in where.items() if volume else ():
             source = where.get((u, iteration - lag))
-            if task != v or source is None or source[0] == node or drawn >= MOST_LINES:
+            if task != v or source is None or source[0] == node or line_count >= MOST_LINES:
                 continue
             axes.plot(
                 [shown.of(source[2]), shown.of(start)],
@@ -293,5 +293,5 @@ def _transfers(
                 linewidth=0.6,
                 alpha=0.6,
             )
-            drawn += 1
-    return drawn > 0
+            line_count += 1
+    return line_count > 0

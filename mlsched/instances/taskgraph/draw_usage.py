@@ -29,10 +29,10 @@ def draw_usage(instance: Instance, plan: Timetable, axes: Any, shown: Callable[[
     edges = [shown(int(t)) for t in times]
     for r, name in enumerate(names):
         demand = instance.demand[plan.task, r]
-        used = [int(demand[(starts <= t) & (t < ends)].sum()) for t in times[:-1]]
+        usage = [int(demand[(starts <= t) & (t < ends)].sum()) for t in times[:-1]]
         strip = axes.figure.add_subplot(parts[r + 1], sharex=axes)
         capacity = int(instance.node_capacity[0, r])
-        strip.stairs(used, edges, fill=True, color="#8fa3b8")
+        strip.stairs(usage, edges, fill=True, color="#8fa3b8")
         strip.axhline(capacity, color="#d1495b", linewidth=1)
         strip.set(ylim=(0, max(1, 1.25 * capacity)), yticks=[0, capacity])
         strip.set_ylabel(name, rotation=0, ha="right", va="center")

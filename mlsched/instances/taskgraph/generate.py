@@ -111,23 +111,25 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     for j in range(sizes.jobs):
         share = max(1, round(remaining / (sizes.jobs - j)))
         kind = _choose(rng, sizes.graph)
-        made = draw.training(share, kind, sizes.parallelism, sizes.sync) if kind == "mlfs" else draw.random(share, kind)
+        graph = (
+            draw.training(share, kind, sizes.parallelism, sizes.sync) if kind == "mlfs" else draw.random(share, kind)
+        )
         if sizes.roles and kind == "mlfs":
-            name_roles(made)
-        draw.demands(made, sizes.nodes, capacity, sizes.pinned, sizes.fractional, sizes.sharing)
-        most = max(1, round(share / len(made)))
-        remaining = max(sizes.jobs - j - 1, remaining - most * len(made))
-        made.graph["max_iterations"] = most
-        made.graph["min_iterations"] = most - int(most > 1 and rng.random() < sizes.optional)
-        graphs.append(made)
+            name_roles(graph)
+        draw.demands(graph, sizes.nodes, capacity, sizes.pinned, sizes.fractional, sizes.sharing)
+        most = max(1, round(share / len(graph)))
+        remaining = max(sizes.jobs - j - 1, remaining - most * len(graph))
+        graph.graph["max_iterations"] = most
+        graph.graph["min_iterations"] = most - int(most > 1 and rng.random() < sizes.optional)
+        graphs.append(graph)
     work = sum(
         g.graph["max_iterations"] * d["duration"] * d["demand"]["gpu_percent"]
         for g in graphs
         for _, d in g.nodes(data=True)
     )
-    for made in graphs:
-        draw.times(made, int(sizes.spread * work / (100 * sizes.gpus * sizes.nodes)), sizes.slack)
-        draw.accuracies(made)
+    for graph in graphs:
+        draw.times(graph, int(sizes.spread * work / (100 * sizes.gpus * sizes.nodes)), sizes.slack)
+        draw.accuracies(graph)
     return from_networkx(
         graphs,
         [capacity] * sizes.nodes,

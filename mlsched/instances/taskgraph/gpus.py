@@ -38,9 +38,9 @@ def check(record: Any) -> None:
         )
     amounts = record.node_capacity[:, column]
     refuse_first(amounts % unit != 0, "node_capacity", amounts, f"expected a multiple of gpu_unit ({unit})")
-    asked = record.demand[:, column]
+    need = record.demand[:, column]
     refuse_first(
-        (asked > unit) & (asked % unit != 0), "demand", asked, f"expected at most gpu_unit ({unit}) or a multiple of it"
+        (need > unit) & (need % unit != 0), "demand", need, f"expected at most gpu_unit ({unit}) or a multiple of it"
     )
 
 

@@ -67,7 +67,7 @@ def _runs(plan: Timetable) -> Runs:
 def _malformed(instance: Instance, plan: Timetable) -> list[str]:
     tasks, nodes = len(instance.task_job), len(instance.node_capacity)
     faults = []
-    seen = set()
+    runs_so_far = set()
     rows = zip(plan.job.tolist(), plan.iteration.tolist(), plan.task.tolist(), plan.node.tolist(), strict=True)
     for row, (job, iteration, task, node) in enumerate(rows):
         if task >= tasks:
@@ -76,9 +76,9 @@ def _malformed(instance: Instance, plan: Timetable) -> list[str]:
             faults.append(f"row {row}: task {task} belongs to job {int(instance.task_job[task])}, not to job {job}")
         elif node >= nodes:
             faults.append(f"row {row}: node {node} does not exist: there are {nodes}")
-        elif (task, iteration) in seen:
+        elif (task, iteration) in runs_so_far:
             faults.append(f"row {row}: task {task} runs iteration {iteration} a second time")
-        seen.add((task, iteration))
+        runs_so_far.add((task, iteration))
     return faults
 
 
@@ -140,11 +140,11 @@ def _changed(instance: Instance, runs: Runs) -> list[str]:
 def _too_early(instance: Instance, runs: Runs) -> list[str]:
     """Check the times of rule 2."""
     faults = []
-    fixed = _fixed(instance)
+    fixed_runs = _fixed(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
         job = int(instance.task_job[task])
         earliest = max(int(instance.arrival[job]), instance.now)
-        if start < earliest and (task, iteration) not in fixed:
+        if start < earliest and (task, iteration) not in fixed_runs:
             reason = "now is" if instance.now > int(instance.arrival[job]) else f"job {job} arrives at"
             faults.append(f"task {task}, iteration {iteration}: starts at {start}, {reason} {earliest}")
     return faults
@@ -169,17 +169,17 @@ def _running(instance: Instance, task: int, total: list[int]) -> range:
 def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]:
     """Check rule 4, except between two fixed runs, which are past."""
     faults = []
-    fixed = _fixed(instance)
+    fixed_runs = _fixed(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
         before = _previous(instance, runs, task, iteration - 1)
-        if before is not None and start < before[1] and (task, iteration) not in fixed:
+        if before is not None and start < before[1] and (task, iteration) not in fixed_runs:
             faults.append(f"task {task}, iteration {iteration}: starts at {start}, its run before ends at {before[1]}")
     for e in range(len(instance.edge_from)):
         u, v = int(instance.edge_from[e]), int(instance.edge_to[e])
         for iteration in _running(instance, v, total):
             source = _previous(instance, runs, u, iteration - int(instance.edge_lag[e]))
             node, start = runs[v, iteration]
-            if source is None or (v, iteration) in fixed:
+            if source is None or (v, iteration) in fixed_runs:
                 continue
             away = source[0] != node
             ready = source[1] + (int(instance.edge_delay[e]) if away else 0)
@@ -239,7 +239,7 @@ def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
 def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -> list[str]:
     """Return parts of GPUs without a label, labels beyond a node's GPUs, and changed labels of fixed runs."""
     unit, faults, fixed = instance.gpu_unit, [], _fixed(instance)
-    given = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
+    fixed_labels = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
     for (task, iteration), (node, start) in sorted(runs.items()):
         label, need = labels[task, iteration], int(instance.demand[task, column])
         name, gpus = f"task {task}, iteration {iteration}", int(instance.node_capacity[node, column]) // unit
@@ -248,8 +248,8 @@ def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -
             faults.append(f"{name}: names GPU {label}, and node {node} has {gpus}, numbered from 0")
         elif part and label < 0:
             faults.append(f"{name}: needs {need} of a GPU's {unit} and names no GPU")
-        elif part and (task, iteration) in fixed and label != given[task]:
-            faults.append(f"{name}: started on GPU {given[task]} of node {node}; that cannot change")
+        elif part and (task, iteration) in fixed and label != fixed_labels[task]:
+            faults.append(f"{name}: started on GPU {fixed_labels[task]} of node {node}; that cannot change")
     return faults
 
 
@@ -264,9 +264,9 @@ def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]],
             parts[label] = parts.get(label, 0) + change
             if parts[label] > unit:
                 return [f"node {node} at {time}: {parts[label]} of GPU {label} in use, it has {unit}"]
-        shared = sum(1 for use in parts.values() if use)
-        if shared + whole > gpus:
-            return [f"node {node} at {time}: {whole} GPUs in use whole and {shared} in parts, it has {gpus}"]
+        shared_gpus = sum(1 for use in parts.values() if use)
+        if shared_gpus + whole > gpus:
+            return [f"node {node} at {time}: {whole} GPUs in use whole and {shared_gpus} in parts, it has {gpus}"]
     return []
 
 
@@ -290,16 +290,16 @@ def evaluate(instance: Instance, plan: Timetable) -> dict[str, int]:
         arrival, deadline = int(instance.arrival[j]), int(instance.deadline[j])
         completion = max(ends) if ends else _last_completion(instance, j)
         completions.append(completion)
-        counted = n
+        iteration_count = n
         if instance.accuracy_at == "deadline":
-            counted = int(instance.on_time[j])
+            iteration_count = int(instance.on_time[j])
             # Iterations finish in order of their number, or at once: the first late one ends the count.
-            if counted == int(instance.finished[j]):
+            if iteration_count == int(instance.finished[j]):
                 for end in ends:
                     if end > deadline:
                         break
-                    counted += 1
-        accuracy = int(instance.accuracy[j, counted])
+                    iteration_count += 1
+        accuracy = int(instance.accuracy[j, iteration_count])
         values["total_jct"] += completion - arrival
         values["deadlines_met"] += completion <= deadline
         values["accuracy_met"] += accuracy >= int(instance.required[j])

@@ -82,7 +82,7 @@ def _parse_pipedream(name: str, text: str) -> Any:
     import networkx as nx
 
     graph = nx.DiGraph()
-    sent: dict[str, float] = {}
+    size_of: dict[str, float] = {}
     edges = []
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{name}, line {number}"
@@ -101,12 +101,14 @@ def _parse_pipedream(name: str, text: str) -> Any:
         time = 0.0 if loading else _number(where, layer["forward"]) + _number(where, layer["backward"])
         graph.add_node(layer["id"], time=time, parameters=round(_number(where, layer["parameters"]) / 4))
         # A layer with several outputs lists their sizes.
-        sent[layer["id"]] = sum(_number(where, size) for size in re.split(r"[;, \[\]]+", layer["activation"]) if size)
+        size_of[layer["id"]] = sum(
+            _number(where, size) for size in re.split(r"[;, \[\]]+", layer["activation"]) if size
+        )
     for where, tail, head in edges:
         for end in (tail, head):
-            if end not in sent:
+            if end not in size_of:
                 raise InvalidFile(f"{where}: unknown layer {end!r}")
-        graph.add_edge(tail, head, bytes=sent[tail])
+        graph.add_edge(tail, head, bytes=size_of[tail])
     return graph
 
 
@@ -172,12 +174,12 @@ def job_graph(
     order = list(nx.lexicographical_topological_sort(profile, key=str))
     total = sum(profile.nodes[v]["time"] for v in order)
     piece: dict[Any, int] = {}
-    done = 0.0
+    elapsed = 0.0
     for place, v in enumerate(order):
         # By the middle of the layer's time; by its position if all times are 0.
-        middle = (done + profile.nodes[v]["time"] / 2) / total if total else place / len(order)
+        middle = (elapsed + profile.nodes[v]["time"] / 2) / total if total else place / len(order)
         piece[v] = min(parts - 1, int(middle * parts))
-        done += profile.nodes[v]["time"]
+        elapsed += profile.nodes[v]["time"]
     graph = nx.MultiDiGraph()
     for p in sorted(set(piece.values())):
         inside = [profile.nodes[v] for v in order if piece[v] == p]
@@ -188,11 +190,11 @@ def job_graph(
             parameters=sum(layer["parameters"] for layer in inside),
             demand=dict(demand or {"gpu": 1}),
         )
-    sent: dict[tuple[int, int], float] = {}
+    volumes: dict[tuple[int, int], float] = {}
     for u, v, size in profile.edges(data="bytes"):
         if piece[u] != piece[v]:
-            sent[piece[u], piece[v]] = sent.get((piece[u], piece[v]), 0.0) + size
-    for (p, q), size in sorted(sent.items()):
+            volumes[piece[u], piece[v]] = volumes.get((piece[u], piece[v]), 0.0) + size
+    for (p, q), size in sorted(volumes.items()):
         mega = size / 10**6
         graph.add_edge(p, q, lag=0, volume=math.ceil(mega), delay=math.ceil(1000 * mega / bandwidth / tick))
     chain_iterations(graph, Link(0, 0))

@@ -35,8 +35,8 @@ def _of_jobs(instance: Instance, jobs: IntArray) -> Instance:
     fields |= {name: getattr(instance, name)[tasks] for name in TASKS}
     fields["task_job"] = place[fields["task_job"]]
     for names, ends in ((EDGES, ("edge_from", "edge_to")), (FIXED, ("fixed_task",))):
-        kept = number[getattr(instance, ends[0])] >= 0
-        fields |= {name: getattr(instance, name)[kept] for name in names}
+        in_jobs = number[getattr(instance, ends[0])] >= 0
+        fields |= {name: getattr(instance, name)[in_jobs] for name in names}
         fields |= {name: number[fields[name]] for name in ends}
     return instance.replace(**fields)
 
@@ -44,13 +44,13 @@ def _of_jobs(instance: Instance, jobs: IntArray) -> Instance:
 def _relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
     nodes = rng.permutation(len(instance.node_capacity))
     now = np.argsort(nodes)
-    moved = instance.replace(
+    relabelled = instance.replace(
         node_capacity=instance.node_capacity[nodes],
         eligible=instance.eligible[:, nodes],
         home=np.where(instance.home >= 0, now[instance.home], -1),
         fixed_node=now[instance.fixed_node],
     )
-    return _of_jobs(moved, rng.permutation(len(instance.arrival)))
+    return _of_jobs(relabelled, rng.permutation(len(instance.arrival)))
 
 
 def _another_node(instance: Instance, rng: np.random.Generator) -> Instance:

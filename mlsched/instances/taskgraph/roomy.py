@@ -27,6 +27,6 @@ def with_room(record: Any, times: int) -> IntArray:
     if record.gpu_unit:
         column = gpu_column(record.resources)
         demand[:, column] = -(-demand[:, column] // record.gpu_unit) * record.gpu_unit
-    wanted = record.node_capacity + times * demand.sum(axis=0)
+    capacity = record.node_capacity + times * demand.sum(axis=0)
     most = UNLIMITED - UNLIMITED % max(1, record.gpu_unit)
-    return np.asarray(np.minimum(wanted, most))
+    return np.asarray(np.minimum(capacity, most))

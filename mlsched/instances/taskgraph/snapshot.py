@@ -120,8 +120,8 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
 
     def shown(self, information: contract.Information) -> Self:
         """Return the visible part, see `contract.Instance`; with nodes of one type, everything is visible."""
-        known = self.__dict__.get("slowness")  # None: hidden already
-        if known is None or not known.size:
+        speeds = self.__dict__.get("slowness")  # None: hidden already
+        if speeds is None or not speeds.size:
             return self
         return super().shown(information)
 
@@ -162,10 +162,10 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
     @property
     def node_usage(self) -> IntArray:
         """Return the use of resources by running tasks, shape (nodes, resources)."""
-        used = np.zeros(self.node_capacity.shape, dtype=np.int64)
+        usage = np.zeros(self.node_capacity.shape, dtype=np.int64)
         running = np.flatnonzero(self.state == RUNNING)
-        np.add.at(used, self.node[running], self.usage[running])
-        return used
+        np.add.at(usage, self.node[running], self.usage[running])
+        return usage
 
     @property
     def gpu_usage(self) -> IntArray:
@@ -244,8 +244,8 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
     def may_start_on(self, task: int) -> Flags:
         """Return one flag per node: True if a startable task may start there now, given room."""
         may = self.eligible[self.task_class[task]] == 1
-        held = [int(self.bound[task])] * int(self.bound[task] >= 0)
-        for node in held + self.fetching.get(task, []):
+        bound_nodes = [int(self.bound[task])] * int(self.bound[task] >= 0)
+        for node in bound_nodes + self.fetching.get(task, []):
             may &= np.arange(len(may)) == node
         return np.asarray(may)
 

@@ -56,31 +56,31 @@ def _tasks(snapshot: Snapshot) -> None:
     nodes, now, waits = len(snapshot.node_capacity), snapshot.now, snapshot.state == WAITING
     refuse_first(snapshot.node >= nodes, "node", snapshot.node, f"expected below {nodes} (the number of nodes)")
     refuse_first((snapshot.node < 0) != waits, "node", snapshot.node, "expected -1 exactly for the tasks that wait")
-    for name, allowed in (("start", ~waits), ("end", snapshot.state == DONE), ("progress", ~waits)):
+    for name, may_have in (("start", ~waits), ("end", snapshot.state == DONE), ("progress", ~waits)):
         values = getattr(snapshot, name)
-        refuse_first((values != 0) & ~allowed, name, values, "expected 0 for a task in this state")
+        refuse_first((values != 0) & ~may_have, name, values, "expected 0 for a task in this state")
     for name in ("start", "end", "waiting_since"):
         values = getattr(snapshot, name)
         refuse_first(values > now, name, values, f"expected at most now ({now})")
     if snapshot.pausing == "none":
-        paused = snapshot.state == PAUSED
-        refuse_first(paused, "state", snapshot.state, "must not be 2 (paused) where pausing is 'none'")
+        is_paused = snapshot.state == PAUSED
+        refuse_first(is_paused, "state", snapshot.state, "must not be 2 (paused) where pausing is 'none'")
     idle = (snapshot.state != RUNNING)[:, None] & (snapshot.usage > 0)
     refuse_first(idle, "usage", snapshot.usage, "expected 0 for a task that does not run")
     running = np.flatnonzero((snapshot.state == RUNNING) & (snapshot.duration > 0))
-    held = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
-    np.add.at(held, snapshot.node[running], snapshot.demand[running])
-    refuse_first(snapshot.in_use < held, "in_use", snapshot.in_use, "expected at least what the running tasks hold")
+    load = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
+    np.add.at(load, snapshot.node[running], snapshot.demand[running])
+    refuse_first(snapshot.in_use < load, "in_use", snapshot.in_use, "expected at least what the running tasks hold")
 
 
 def _types(snapshot: Snapshot) -> None:
     """Check that the nodes' types exist, and that each gang is on one type."""
     many = max(1, snapshot.slowness.shape[1])
     refuse_first(snapshot.node_type >= many, "node_type", snapshot.node_type, f"expected below {many} (types)")
-    held = np.flatnonzero((snapshot.state == RUNNING) & (snapshot.gang[snapshot.task_job] == 1))
-    kind = snapshot.node_type[snapshot.node[held]]
-    apart = np.zeros(len(held), dtype=bool)
-    apart[1:] = (np.diff(kind) != 0) & (np.diff(snapshot.task_job[held]) == 0)
+    gang_tasks = np.flatnonzero((snapshot.state == RUNNING) & (snapshot.gang[snapshot.task_job] == 1))
+    kind = snapshot.node_type[snapshot.node[gang_tasks]]
+    apart = np.zeros(len(gang_tasks), dtype=bool)
+    apart[1:] = (np.diff(kind) != 0) & (np.diff(snapshot.task_job[gang_tasks]) == 0)
     refuse_first(apart, "node_type", kind, "expected that of all nodes that its gang holds")
 
 

@@ -71,21 +71,21 @@ def _malformed(snapshot: Snapshot, plan: Round) -> list[str]:
     """Check rule 1, and that all named things exist."""
     tasks, nodes, jobs = len(snapshot.task_job), len(snapshot.node_capacity), len(snapshot.arrival)
     faults = []
-    seen: set[int] = set()
+    task_set: set[int] = set()
     for verb, named in (("start", plan.start_task), ("pause", plan.pause_task), ("migrate", plan.migrate_task)):
         for task in named.tolist():
             if task >= tasks:
                 faults.append(f"{verb}: task {task} does not exist: there are {tasks}")
-            elif task in seen:
+            elif task in task_set:
                 faults.append(f"{verb}: task {task} is named a second time")
-            seen.add(task)
+            task_set.add(task)
     for verb, places in (("start", plan.start_node), ("migrate", plan.migrate_node)):
         faults += [f"{verb}: node {n} does not exist: there are {nodes}" for n in places.tolist() if n >= nodes]
-    stopped = plan.stop_job.tolist()
-    for place, job in enumerate(stopped):
+    stop_jobs = plan.stop_job.tolist()
+    for place, job in enumerate(stop_jobs):
         if job >= jobs:
             faults.append(f"stop: job {job} does not exist: there are {jobs}")
-        elif job in stopped[:place]:
+        elif job in stop_jobs[:place]:
             faults.append(f"stop: job {job} is named a second time")
     return faults
 
@@ -164,11 +164,11 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
     faults: list[str] = []
     if not len(plan.stop_job):
         return faults
-    begun = np.zeros(len(snapshot.arrival), dtype=bool)
-    begun[snapshot.task_job[snapshot.state != WAITING]] = True
-    begun[snapshot.task_job[plan.start_task]] = True
+    has_begun = np.zeros(len(snapshot.arrival), dtype=bool)
+    has_begun[snapshot.task_job[snapshot.state != WAITING]] = True
+    has_begun[snapshot.task_job[plan.start_task]] = True
     for job, iterations in _pairs(plan.stop_job, plan.stop_after):
-        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + bool(begun[job]))
+        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + bool(has_begun[job]))
         high = int(snapshot.max_iterations[job])
         if not low <= iterations <= high:
             faults.append(f"stop: job {job} after {iterations} iterations: expected {low} to {high}")
@@ -242,11 +242,11 @@ def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
     coming = list(zip(*columns, strict=True))
     unit = snapshot.gpu_unit
     if not unit:
-        named = [(task, gpu) for task, _, gpu in coming if gpu >= 0]
-        return [f"task {task}: names GPU {gpu}: the GPUs of a node are one pool here" for task, gpu in named]
+        named_gpus = [(task, gpu) for task, _, gpu in coming if gpu >= 0]
+        return [f"task {task}: names GPU {gpu}: the GPUs of a node are one pool here" for task, gpu in named_gpus]
     column = next(r for r, name in enumerate(snapshot.resources) if name in GPU_UNITS)
     faults, free = [], _after_leaving(snapshot, plan, column, sorted({node for _, node, _ in coming}))
-    wanted = dict.fromkeys(free, 0)  # unnamed complete GPUs of each node
+    count = dict.fromkeys(free, 0)  # unnamed complete GPUs of each node
     for task, node, gpu in coming:
         need = int(snapshot.demand[task, column]) * (int(snapshot.duration[task]) > 0)
         if gpu >= len(free[node]):
@@ -258,11 +258,11 @@ def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
         elif gpu >= 0:
             free[node][gpu] -= need
         else:
-            wanted[node] += need // unit
+            count[node] += need // unit
     for node, rooms in free.items():
         faults += [f"node {node}, GPU {g}: {-room} more in use than it has" for g, room in enumerate(rooms) if room < 0]
-        if wanted[node] > rooms.count(unit):
-            faults.append(f"node {node}: {wanted[node]} whole GPUs are asked for, {rooms.count(unit)} are wholly free")
+        if count[node] > rooms.count(unit):
+            faults.append(f"node {node}: {count[node]} whole GPUs are asked for, {rooms.count(unit)} are wholly free")
     return faults
 
 
@@ -272,7 +272,7 @@ def _after_leaving(snapshot: Snapshot, plan: Round, column: int, nodes: list[int
     leaving = {t for t in plan.pause_task.tolist() + plan.migrate_task.tolist() if int(snapshot.state[t]) == RUNNING}
     for node in nodes:
         count = int(snapshot.node_capacity[node, column]) // unit
-        free[node] = [unit - used for used in snapshot.gpu_in_use[node].tolist()[:count]]
+        free[node] = [unit - amount for amount in snapshot.gpu_in_use[node].tolist()[:count]]
         if not leaving:
             continue
         for gpu, task in enumerate(snapshot.gpu_holder[node].tolist()):

@@ -123,7 +123,7 @@ def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
             finished[j] = draw(st.integers(0, int(fields["max_iterations"][j])))
             on_time[j] = draw(st.integers(0, int(finished[j])))
     home, last_end = [], []
-    started: list[tuple[int, int, int]] = []
+    fixed_runs: list[tuple[int, int, int]] = []
     for k, job in enumerate(fields["task_job"].tolist()):
         arrival, done = int(fields["arrival"][job]), int(finished[job])
         able = np.flatnonzero(fields["eligible"][k]).tolist()
@@ -133,16 +133,16 @@ def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
             stuck = done and fields["movement"] == "none"
             where = home[k] if stuck else draw(st.sampled_from(able))
             if where in able:
-                started.append((k, where, draw(st.integers(arrival, now))))
+                fixed_runs.append((k, where, draw(st.integers(arrival, now))))
     return {
         "now": now,
         "finished": finished,
         "on_time": on_time,
         "home": ints(home),
         "last_end": ints(last_end),
-        "fixed_task": ints(s[0] for s in started),
-        "fixed_node": ints(s[1] for s in started),
-        "fixed_start": ints(s[2] for s in started),
+        "fixed_task": ints(s[0] for s in fixed_runs),
+        "fixed_node": ints(s[1] for s in fixed_runs),
+        "fixed_start": ints(s[2] for s in fixed_runs),
     }
 
 

@@ -50,16 +50,16 @@ class Account:
     def sentences(self) -> list[str]:
         """Return the account as sentences; the first counts all rows."""
         skipped = sum(rows.count for rows in self.skipped.values())
-        joined = sum(rows.count for rows in self.joined.values())
+        joined_rows = sum(rows.count for rows in self.joined.values())
         parts = [f"{self.rows} rows read", f"{self.jobs} jobs", f"{skipped} skipped"]
-        parts += [f"{joined} part of another row's job"] if joined else []
-        found = [", ".join(parts) + ("." if self.whole else "; the rest of the log was not read.")]
+        parts += [f"{joined_rows} part of another row's job"] if joined_rows else []
+        lines = [", ".join(parts) + ("." if self.whole else "; the rest of the log was not read.")]
         for what, kinds in (("Skipped", self.skipped), ("Part of another row", self.joined), ("Changed", self.changed)):
             if kinds:
-                found.append(f"{what}: " + "; ".join(f"{kind}: {rows}" for kind, rows in kinds.items()) + ".")
+                lines.append(f"{what}: " + "; ".join(f"{kind}: {rows}" for kind, rows in kinds.items()) + ".")
         if self.unread:
-            found.append(f"Columns that are not read: {', '.join(self.unread)}.")
-        return found
+            lines.append(f"Columns that are not read: {', '.join(self.unread)}.")
+        return lines
 
     def to_json(self) -> dict[str, object]:
         """Convert to plain data: kinds with their counts and first places."""

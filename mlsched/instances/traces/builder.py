@@ -133,8 +133,8 @@ class TraceBuilder:
 
     def seconds(self, submit_ms: int) -> int:
         """Convert a submit time to integer seconds; count the truncated fractions."""
-        if cut := submit_ms % 1000:
-            self._cut = max(self._cut, cut)
+        if fraction := submit_ms % 1000:
+            self._cut = max(self._cut, fraction)
             self.change("submit cut to a whole second")
         return submit_ms // 1000
 
@@ -261,19 +261,19 @@ class TraceBuilder:
 
     def _unique_ids(self) -> list[str]:
         """Return the ids in file order, the second use of an id as `id#2`; the notes count the renamed ids."""
-        taken = set(self._ids)
-        if len(taken) == len(self._ids):
+        used_ids = set(self._ids)
+        if len(used_ids) == len(self._ids):
             return self._ids
         uses: dict[str, int] = {}
         unique: list[str] = []
         for job in self._ids:
             count = uses.get(job, 0) + 1
             name = job if count == 1 else f"{job}#{count}"
-            while count > 1 and name in taken:
+            while count > 1 and name in used_ids:
                 count += 1
                 name = f"{job}#{count}"
             uses[job] = count
-            taken.add(name)
+            used_ids.add(name)
             unique.append(name)
         renamed = sum(a != b for a, b in zip(unique, self._ids, strict=True))
         self.notes.append(f"{renamed} jobs repeat the id of an earlier one; #2, #3, ... is appended to theirs.")

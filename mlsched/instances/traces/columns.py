@@ -109,26 +109,26 @@ class Given:
 def parse(text: str | Mapping[str, str], known: Mapping[str, tuple[str, ...]] = NAMES) -> Given:
     """Parse `"submit=a,gpus=b"` (or a mapping), or raise InvalidInput. known: The existing fields."""
     if isinstance(text, str):
-        given: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for item in filter(None, text.split(",")):
             field, equals, column = item.partition("=")
-            if not equals or field in given:
+            if not equals or field in settings:
                 raise InvalidInput(f"read: '{item}' is not FIELD=COLUMN, or names a field twice; {USAGE}")
-            given[field] = column
+            settings[field] = column
     else:
-        given = dict(text)
-    for field, column in given.items():
+        settings = dict(text)
+    for field, column in settings.items():
         if field not in known and field not in SETTINGS:
             there = ", ".join((*known, *SETTINGS))
             raise InvalidInput(f"read: unknown field {shown(field)}{did_you_mean(field, known)}; there are {there}")
         if not isinstance(column, str):
             raise InvalidInput(f"read: {field}: {shown(column)}, expected the name of a column; {USAGE}")
-    separator, header = given.pop("separator", None), given.pop("header", "yes")
+    separator, header = settings.pop("separator", None), settings.pop("header", "yes")
     if separator is not None and separator not in SEPARATORS:
         raise InvalidInput(f"read: separator: {shown(separator)}, expected one of {', '.join(SEPARATORS)}")
     if header not in ("yes", "no"):
         raise InvalidInput(f"read: header: {shown(header)}, expected yes or no")
-    return Given(given, separator, header == "yes")
+    return Given(settings, separator, header == "yes")
 
 
 def columns_of(
@@ -151,14 +151,14 @@ def check_log(place: Place, header: Sequence[str], columns: dict[str, Column], r
             f"no column says when jobs were submitted{near(header, 'submit', columns)}", f"read submit=COLUMN{there}"
         )
     if "duration" not in columns and not {"start", "end"} <= set(columns):
-        said = near(header, "duration", columns)
+        hint = near(header, "duration", columns)
         place.fail(
-            f"no column says how long jobs ran{said}", f"read duration=COLUMN, or start=COLUMN,end=COLUMN{there}"
+            f"no column says how long jobs ran{hint}", f"read duration=COLUMN, or start=COLUMN,end=COLUMN{there}"
         )
-    said = near(header, "gpus", columns) if "gpus" not in read else ""
-    if "gpus" not in columns and ("cpus" not in columns or said):
+    hint = near(header, "gpus", columns) if "gpus" not in read else ""
+    if "gpus" not in columns and ("cpus" not in columns or hint):
         remedy = "read gpus=COLUMN, or gpus=1 for one each" + (", or gpus= for none" if "cpus" in columns else "")
-        place.fail(f"no column says how many GPUs jobs asked for{said}", f"{remedy}{there}")
+        place.fail(f"no column says how many GPUs jobs asked for{hint}", f"{remedy}{there}")
     workers = columns.get("workers")
     if workers is not None and workers.guessed and "gpus" in columns:
         gpus = columns["gpus"].name or "gpus"
@@ -268,9 +268,9 @@ def _listed(header: Sequence[str]) -> str:
 
 def described(columns: Mapping[str, Column]) -> str:
     """Describe the columns read, for the source of a trace."""
-    named = ", ".join(str(column) for column in columns.values() if not column.guessed)
+    column_list = ", ".join(str(column) for column in columns.values() if not column.guessed)
     guesses = ", ".join(str(column) for column in columns.values() if column.guessed)
-    return "; ".join(part for part in (named, f"by their names: {guesses}" if guesses else "") if part)
+    return "; ".join(part for part in (column_list, f"by their names: {guesses}" if guesses else "") if part)
 
 
 def times_of(columns: Mapping[str, Column]) -> dict[str, Times]:

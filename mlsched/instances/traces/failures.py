@@ -44,7 +44,7 @@ def read_failures(path: str | os.PathLike[str], clock: int) -> list[Failure]:
         names = [column.name for column in columns.values()]
         place = {field: names.index(column.name) for field, column in columns.items()}
         times = {field: Times(columns[field].name) for field in ("from", "to") if field in columns}
-        found = []
+        failures = []
         for row in csv_rows(text, names, {}, separator):
             start = times["from"].read(text, row[place["from"]])
             end = times["to"].read(text, row[place["to"]]) if "to" in times else None
@@ -52,11 +52,11 @@ def read_failures(path: str | os.PathLike[str], clock: int) -> list[Failure]:
                 text.bad(columns["from"].name, row[place["from"]], "expected a time")
             if end is not None and end <= start:
                 text.bad(columns["to"].name, row[place["to"]], f"expected after {columns['from'].name}")
-            found.append(Failure(text.label("node", row[place["node"]]), start, end, f"{text.name}, {text.where}"))
+            failures.append(Failure(text.label("node", row[place["node"]]), start, end, f"{text.name}, {text.where}"))
         for reader in times.values():
             if reader.kind and KINDS.get(reader.kind, NUMBERS) != max(clock, NUMBERS):
                 raise InvalidInput(
                     f"{text.name}: {reader.column} is {reader.kind}, and the log's times are {CLOCKS[clock]}; write "
                     "them alike"
                 )
-    return found
+    return failures

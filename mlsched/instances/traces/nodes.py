@@ -41,22 +41,22 @@ def read(text: Text, given: Given) -> Nodes:
                 f"has a column {shown(column.name)}: this is a log of jobs, no list of nodes", "give one of nodes"
             )
     fields = columns_of(text, header, given.fields, NAMES)
-    said = near(header, "gpus", fields) if "gpus" not in given.fields else ""
-    if "gpus" not in fields and ("cpus" not in fields or said):
+    hint = near(header, "gpus", fields) if "gpus" not in given.fields else ""
+    if "gpus" not in fields and ("cpus" not in fields or hint):
         none = ", or gpus= for none" if "cpus" in fields else ""
         text.fail(
-            f"no column says how many GPUs or CPUs a node has{said}",
+            f"no column says how many GPUs or CPUs a node has{hint}",
             f"give --read-cluster gpus=COLUMN{none}, or name its columns name, gpus, cpus, memory_gib, count",
         )
     text.line -= 1
     names = list(dict.fromkeys(column.name for column in fields.values() if column.constant is None)) or [header[0]]
     index = {field: names.index(column.name) for field, column in fields.items() if column.constant is None}
-    wanted = names if len(names) > 1 else names * 2  # a reader of rows picks two columns or more
+    selection = names if len(names) > 1 else names * 2  # a reader of rows picks two columns or more
     ids: list[str] = []
     rows: list[tuple[int, int, int]] = []
     models: list[str] = []
     partitions: list[str] = []
-    for values in csv_rows(text, wanted, {}, separator, header=given.header):
+    for values in csv_rows(text, selection, {}, separator, header=given.header):
         row = {field: str(value_of(column, values, index)) for field, column in fields.items()}
         count = text.whole(fields["count"].name, row["count"]) if "count" in row else 1
         if len(ids) + count > MOST_NODES:

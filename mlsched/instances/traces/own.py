@@ -74,16 +74,16 @@ class _Reader:
     def add(self, row: Sequence[object], jobs: TraceBuilder) -> None:
         """Add the job of one row, or keep its pod, or count the reason for skipping it."""
         changes: list[str] = []
-        found = self._job(row, changes)
-        if not isinstance(found, str):
+        columns_or_reason = self._job(row, changes)
+        if not isinstance(columns_or_reason, str):
             for change in changes:
                 jobs.change(change)
         if self.pods is not None:
-            self.pods.add(self._text("pod_group", row) or self._name(row), found, self.place.where)
-        elif isinstance(found, str):
-            jobs.drop(found)
+            self.pods.add(self._text("pod_group", row) or self._name(row), columns_or_reason, self.place.where)
+        elif isinstance(columns_or_reason, str):
+            jobs.drop(columns_or_reason)
         else:
-            jobs.add(**{**found, "submit": jobs.seconds(found["submit"])})
+            jobs.add(**{**columns_or_reason, "submit": jobs.seconds(columns_or_reason["submit"])})
 
     def _job(self, row: Sequence[object], changes: list[str]) -> dict[str, Any] | str:
         """Return the builder's arguments for the job (or pod) of a row, or the reason to skip it; submit in ms.
@@ -148,13 +148,13 @@ class _Reader:
         for field, number_of in (("gpus", gpus), ("cpus", cpus), ("memory", memory), ("workers", workers)):
             if number_of is None:
                 return f"no number of {field}"
-        each = [asked for asked in (gpus, cpus, memory) if asked is not None]
+        each = [demand for demand in (gpus, cpus, memory) if demand is not None]
         if workers is None or workers == UNKNOWN:
             if each[0] > 1000 and each[0] % 1000:
                 self.place.bad(self.columns["gpus"].name, each[0] / 1000, "expected whole, or a share of one GPU")
             return each[0], each[1], each[2], -(-max(each[0], 0) // 1000)
         whole = workers * -(-max(each[0], 0) // 1000)
-        times = (asked * workers if asked > 0 else asked for asked in each)
+        times = (demand * workers if demand > 0 else demand for demand in each)
         return (*times, whole)  # type: ignore[return-value]
 
     def _times(self, row: Sequence[object]) -> _Times:
@@ -162,17 +162,17 @@ class _Reader:
         submit, start, end = (self._time(field, row) for field in ("submit", "start", "end"))
         if submit is not None and (start is not None or end is not None):
             self._check_clocks("submit", *(field for field in ("start", "end") if field in self.times))
-        given = self._time("duration", row)
+        duration = self._time("duration", row)
         if start is not None and end is not None:
             reason = "no submit time" if submit is None else "ends before it starts" if end < start else ""
-            return _Times(submit, end - start, start, reason, self._differs(submit, start, end, given))
+            return _Times(submit, end - start, start, reason, self._differs(submit, start, end, duration))
         if "duration" not in self.columns:
             reason = "no submit time" if submit is None else "never started" if start is None else "no end"
             return _Times(submit, None, start, reason)
-        reason = "no submit time" if submit is None else "no run time" if given is None else ""
-        if start is None and end is not None and given is not None and "start" not in self.columns:
-            start = end - given
-        return _Times(submit, given, start, reason)
+        reason = "no submit time" if submit is None else "no run time" if duration is None else ""
+        if start is None and end is not None and duration is not None and "start" not in self.columns:
+            start = end - duration
+        return _Times(submit, duration, start, reason)
 
     def _differs(self, submit: int | None, start: int, end: int, given: int | None) -> str:
         """Return the note on a duration that differs from end - start by more than one second."""
@@ -203,20 +203,20 @@ class _Reader:
         if column is None:
             return UNKNOWN
         value = value_of(column, row, self.index)
-        known = self.amounts[field]
-        if type(value) is str and value in known:
-            found, rounded = known[value]
+        cache = self.amounts[field]
+        if type(value) is str and value in cache:
+            result, rounded = cache[value]
         elif is_missing(value):
-            found, rounded = None, False
+            result, rounded = None, False
         else:
             factor = MEMORIES[column.unit] if field == "memory" else COUNTS[column.unit]
-            found = amount(self.place, column.name or field, value, factor, f"a number of {field}")
-            rounded = found > float(value) * factor + 1e-6  # type: ignore[arg-type]
-        if type(value) is str and len(known) < _REMEMBERED:
-            known[value] = (found, rounded)
+            result = amount(self.place, column.name or field, value, factor, f"a number of {field}")
+            rounded = result > float(value) * factor + 1e-6  # type: ignore[arg-type]
+        if type(value) is str and len(cache) < _REMEMBERED:
+            cache[value] = (result, rounded)
         if rounded:
             changes.append(f"{field} rounded up")
-        return found
+        return result
 
     def _count(self, field: str, row: Sequence[object]) -> int | None:
         """Return a number of workers or nodes; -1 if the log lacks the column, None if the row lacks the value."""
@@ -239,14 +239,14 @@ class _Reader:
         if column is None or is_missing(value := value_of(column, row, self.index)):
             return ABSENT
         try:
-            found = float(str(value))
+            priority = float(str(value))
         except ValueError:
-            found = math.nan
-        if not math.isfinite(found) or found != int(found) or abs(found) > 10**12:
+            priority = math.nan
+        if not math.isfinite(priority) or priority != int(priority) or abs(priority) > 10**12:
             self.place.bad(
                 column.name, value, "expected a whole number", "names of classes: read qos=COLUMN,priority= instead"
             )
-        return int(found)
+        return int(priority)
 
     def _places(self, row: Sequence[object], gpus: int) -> tuple[Held, ...]:
         """Return the nodes that the row names, with its GPUs divided evenly among them, if possible."""

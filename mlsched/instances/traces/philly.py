@@ -24,8 +24,8 @@ def read_csv(text: Text, jobs: TraceBuilder) -> None:
     jobs.clock = DATES
     groups, amounts = dict[str, str](), dict[str, int]()  # texts that have been read before: they repeat
     for submitted, duration, gpus, cluster in csv_rows(text, CSV_COLUMNS, {}):
-        known = gpus in amounts and submitted[:1].isdigit() and duration[:1].isdigit()
-        if not known and (reason := lacking(submit_time=submitted, run_time=duration, number_of_gpus=gpus)):
+        is_valid = gpus in amounts and submitted[:1].isdigit() and duration[:1].isdigit()
+        if not is_valid and (reason := lacking(submit_time=submitted, run_time=duration, number_of_gpus=gpus)):
             jobs.drop(reason)
             continue
         if (group := groups.get(cluster)) is None:
@@ -57,15 +57,15 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
             jobs.drop("no attempts" if not attempts else "no submit time")
             continue
         runs = [_run(text, f"{place}attempts[{i}].", attempt) for i, attempt in enumerate(attempts)]
-        held = [_places(text, f"{place}attempts[{i}].detail", attempt) for i, attempt in enumerate(attempts)]
-        known = [run for run in runs if run is not None and run >= 0]
-        if len(known) < len(runs):
+        attempt_places = [_places(text, f"{place}attempts[{i}].detail", attempt) for i, attempt in enumerate(attempts)]
+        known_runs = [run for run in runs if run is not None and run >= 0]
+        if len(known_runs) < len(runs):
             jobs.drop("an attempt without times" if None in runs else "an attempt over the clock change")
             continue
-        if sum(known) >= MAX_NUMBER:
-            text.bad(f"{place}run time", sum(known), f"expected below {MAX_NUMBER} s")
+        if sum(known_runs) >= MAX_NUMBER:
+            text.bad(f"{place}run time", sum(known_runs), f"expected below {MAX_NUMBER} s")
         spans: list[Run] = []
-        for attempt, run, servers in zip(attempts, known, held, strict=True):
+        for attempt, run, servers in zip(attempts, known_runs, attempt_places, strict=True):
             start = text.timestamp("start_time", attempt["start_time"]) if run else 0
             spans += [(1000 * start, 1000 * (start + run), servers)] if run else []
         if spans and spans[0][0] < 1000 * submit:
@@ -73,8 +73,8 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
         jobs.add(
             name,
             submit,
-            1000 * sum(known),
-            max(sum(share for _, share in servers) for servers in held) // 1000,
+            1000 * sum(known_runs),
+            max(sum(share for _, share in servers) for servers in attempt_places) // 1000,
             group=group,
             partition=group,
             status=status,
@@ -110,14 +110,14 @@ def _run(text: Text, place: str, attempt: dict[str, object]) -> int | None:
 
 def _places(text: Text, column: str, attempt: dict[str, object]) -> tuple[tuple[str, int], ...]:
     """Return the servers of an attempt, and its GPUs on each, in 1/1000."""
-    found = []
+    servers = []
     for i, server in enumerate(_objects(text, column, attempt.get("detail"))):
         gpus = server.get("gpus")
         if not isinstance(gpus, list):
             text.bad(f"{column}[{i}].gpus", gpus, "expected a list")
         name = text.label(f"{column}[{i}].ip", server.get("ip") or f"server-{i + 1}")
-        found.append((name, 1000 * len(gpus)))
-    return tuple(found)
+        servers.append((name, 1000 * len(gpus)))
+    return tuple(servers)
 
 
 CSV_FORMAT = TraceFormat(

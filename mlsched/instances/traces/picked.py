@@ -72,8 +72,8 @@ def _runs_of(trace: Trace, rows: Column, shift: Column) -> Runs:
 
 def from_eligible(trace: Trace) -> tuple[Trace, int]:
     """Return the trace with jobs submitted at their eligible times, and the number of changed jobs."""
-    known = trace.eligible_ms != ABSENT
-    submit = np.where(known, np.maximum(trace.submit, trace.eligible_ms // 1000), trace.submit)
+    has_eligible = trace.eligible_ms != ABSENT
+    submit = np.where(has_eligible, np.maximum(trace.submit, trace.eligible_ms // 1000), trace.submit)
     changed = int((submit != trace.submit).sum())
     if not changed:
         return trace, 0
@@ -106,14 +106,14 @@ def separated(trace: Trace) -> tuple[Trace, int]:
     more = len(rows) - count
     if not more:
         return trace, 0
-    chosen = np.array(rows, dtype=np.int64)
-    columns = {name: getattr(trace, name)[chosen].copy() for name in ("duration_ms", "gpu_count", "gpus_milli")}
+    selection = np.array(rows, dtype=np.int64)
+    columns = {name: getattr(trace, name)[selection].copy() for name in ("duration_ms", "gpu_count", "gpus_milli")}
     for row, run in alone.items():
         columns["duration_ms"][row] = runs.end_ms[run] - runs.start_ms[run]
-        held = [gpus for _, gpus in runs.places[run]]
-        if held and UNKNOWN not in held:
-            columns["gpus_milli"][row], columns["gpu_count"][row] = sum(held), -(-sum(held) // 1000)
+        gpu_counts = [gpus for _, gpus in runs.places[run]]
+        if gpu_counts and UNKNOWN not in gpu_counts:
+            columns["gpus_milli"][row], columns["gpu_count"][row] = sum(gpu_counts), -(-sum(gpu_counts) // 1000)
     times = np.array(submit, dtype=np.int64)
-    made = picked(trace, chosen, times, ids=ids, runs=Runs(owner, runs.start_ms, runs.end_ms, runs.places))
+    new_trace = picked(trace, selection, times, ids=ids, runs=Runs(owner, runs.start_ms, runs.end_ms, runs.places))
     order = np.argsort(times, kind="stable")
-    return dataclasses.replace(made, **{name: values[order] for name, values in columns.items()}), more
+    return dataclasses.replace(new_trace, **{name: values[order] for name, values in columns.items()}), more

@@ -72,11 +72,11 @@ class Pods:
 
 def joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the job of its pods; descriptions of the job are copied from its first pod."""
-    asked = [task for pod in pods for task in pod.get("tasks") or (_task(pod),)]
+    tasks = [task for pod in pods for task in pod.get("tasks") or (_task(pod),)]
     sums = {key: _sum([pod[key] for pod in pods]) for key in _SUMMED}
     submit, run = min(pod["submit"] for pod in pods), max(pod["duration_ms"] for pod in pods)
     runs = [run for pod in pods for run in _runs(pod)] if all(pod["runs"] for pod in pods) else []
-    whole = {"job": name, "submit": submit, "duration_ms": run, "tasks": tuple(asked), "runs": runs}
+    whole = {"job": name, "submit": submit, "duration_ms": run, "tasks": tuple(tasks), "runs": runs}
     return {**pods[0], **sums, **whole}
 
 
@@ -92,5 +92,5 @@ def _runs(pod: dict[str, Any]) -> list[Run]:
 
 
 def _sum(amounts: list[int]) -> int:
-    known = [amount for amount in amounts if amount != UNKNOWN]
-    return sum(known) if known else UNKNOWN
+    known_amounts = [amount for amount in amounts if amount != UNKNOWN]
+    return sum(known_amounts) if known_amounts else UNKNOWN

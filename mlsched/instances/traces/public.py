@@ -100,8 +100,8 @@ CATALOGUE: Mapping[str, Public] = {
 def public(name: str) -> Public:
     """Return the public trace of that name, or raise UnknownName."""
     if name not in CATALOGUE:
-        known = ", ".join(CATALOGUE)
-        raise UnknownName(f"unknown public trace {shown(name)}{did_you_mean(name, CATALOGUE)}; there are {known}")
+        names = ", ".join(CATALOGUE)
+        raise UnknownName(f"unknown public trace {shown(name)}{did_you_mean(name, CATALOGUE)}; there are {names}")
     return CATALOGUE[name]
 
 

@@ -79,20 +79,20 @@ def read_trace(
         raise UnknownName(f"trace format {format!r} does not exist; use one of {', '.join(FORMATS)}")
     if format is not None and read is not None:
         raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
-    given = parse(read or {})
+    settings = parse(read or {})
     of_slurm = [name for name, value in (("log_cluster", log_cluster), ("log_shards", log_shards)) if value]
     jobs = TraceBuilder(limit, strict=strict, options=LogOptions(log_cluster, int(log_shards)))
     frame = Frame(source, "the DataFrame") if is_frame(source) else parquet(source) if format is None else None
     if frame is not None:
         _refuse(of_slurm)
-        return _read_frame(frame, given, jobs)
+        return _read_frame(frame, settings, jobs)
     with collector_paused(), Text(source) as text:
         jobs.place = text
         form = _FORMATS[format] if format is not None else None if read is not None else _detect(text)
         if form is not slurm.FORMAT:
             _refuse(of_slurm)
         if form is None:
-            return _read_own_text(text, given, jobs)
+            return _read_own_text(text, settings, jobs)
         if form.columns:
             jobs.unread = tuple(name for name in csv_header(text) if name not in (*form.columns, *form.optional))
         form.read(text, jobs)
@@ -142,8 +142,8 @@ def _read_own_text(text: Text, given: Given, jobs: TraceBuilder) -> Trace:
     jobs.unread = _unread(header, fields)
 
     def rows(columns: Sequence[str]) -> Iterator[Sequence[object]]:
-        wanted = columns if len(columns) > 1 else [*columns, header[0]]  # a selection of columns has two or more
-        return csv_rows(text, wanted, {}, separator, header=given.header)
+        selection = columns if len(columns) > 1 else [*columns, header[0]]  # a selection of columns has two or more
+        return csv_rows(text, selection, {}, separator, header=given.header)
 
     own.read_rows(text, fields, rows, jobs)
     _check(text, jobs)

@@ -137,8 +137,8 @@ class _Job:
         """Check that a row of the same id is a further run: same user, submitted with it or when its run ended."""
         if submit is None or user != self.details["user"]:
             return False
-        ended = self.runs[-1][1] if self.runs else self.submit
-        return submit == self.submit or 0 <= submit - ended <= _REQUEUED_WITHIN
+        end = self.runs[-1][1] if self.runs else self.submit
+        return submit == self.submit or 0 <= submit - end <= _REQUEUED_WITHIN
 
 
 class _Reader:
@@ -276,15 +276,15 @@ class _Reader:
         column = next((name for name in _GPUS if row.get(name)), "")
         if not column:
             return 0, 0
-        found: Resources = resources_of(row[column])
-        for name in found.others:
+        parsed_resources: Resources = resources_of(row[column])
+        for name in parsed_resources.others:
             jobs.change(f"gres/{name} does not count" if " " not in name else "a generic resource does not count")
         each = 1 if column.endswith("TRES") else text.whole("NNodes", row.get("NNodes") or row.get("AllocNodes") or "1")
-        devices, milli = found.devices * each, found.milli * each
-        if found.shards and jobs.options.log_shards:
-            milli += -(-1000 * found.shards * each // jobs.options.log_shards)
-            devices += -(-found.shards * each // jobs.options.log_shards)
-        elif found.shards:
+        devices, milli = parsed_resources.devices * each, parsed_resources.milli * each
+        if parsed_resources.shards and jobs.options.log_shards:
+            milli += -(-1000 * parsed_resources.shards * each // jobs.options.log_shards)
+            devices += -(-parsed_resources.shards * each // jobs.options.log_shards)
+        elif parsed_resources.shards:
             jobs.change("gres/shard does not count (--set log_shards=N: N shards are a GPU)")
         if devices > MOST_GPUS:
             text.bad(column, row[column], f"expected at most {MOST_GPUS} GPUs")
@@ -313,10 +313,10 @@ def _own(places: tuple[Place, ...], details: Mapping[str, Any]) -> tuple[Place, 
 
 def _together(runs: list[Run]) -> list[Run]:
     """Merge the runs of components into runs of their job: runs of equal start and end are one."""
-    found: dict[tuple[int, int], tuple[Place, ...]] = {}
+    places_of: dict[tuple[int, int], tuple[Place, ...]] = {}
     for start, end, places in runs:
-        found[start, end] = (*found.get((start, end), ()), *places)
-    return [(start, end, places) for (start, end), places in found.items()]
+        places_of[start, end] = (*places_of.get((start, end), ()), *places)
+    return [(start, end, places) for (start, end), places in places_of.items()]
 
 
 @functools.lru_cache(maxsize=10_000)

@@ -49,11 +49,11 @@ def resources_of(listed: str) -> Resources:
     """Return the resources of a list; of a GPU type and the sum over types, the sum counts once."""
     plain, typed, shards = None, dict[str, int](), 0
     others = set[str]()
-    known = {"cpu": "", "mem": "", "node": ""}
+    texts = {"cpu": "", "mem": "", "node": ""}
     for item in listed.split(","):
         name, _, value = item.strip().partition("=")
-        if name in known:
-            known[name] = value
+        if name in texts:
+            texts[name] = value
             continue
         match = _GRES.fullmatch(item.strip())
         if match is None or not (name.startswith("gres/") or "=" not in item):
@@ -73,7 +73,7 @@ def resources_of(listed: str) -> Resources:
     parts = sum(-(-1000 * count * part // whole) for count, (part, whole) in sliced)
     types = frozenset(model for text in typed if (model := _SLICE.sub("", text)) and not model.isdecimal())
     milli = 1000 * (devices - slices) + parts
-    return Resources(known["cpu"], known["mem"], known["node"], devices, milli, types, shards, tuple(sorted(others)))
+    return Resources(texts["cpu"], texts["mem"], texts["node"], devices, milli, types, shards, tuple(sorted(others)))
 
 
 def _share(model: str) -> tuple[int, int] | None:

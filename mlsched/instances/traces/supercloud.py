@@ -46,8 +46,8 @@ def read_table(text: Text, jobs: TraceBuilder) -> None:
         if reason := _reason(number, submit, start, end):
             jobs.drop(reason)
             continue
-        found = (_AMOUNT.fullmatch(item.strip()) for item in tres.split(","))
-        amounts = {match[1]: match[2] for match in found if match}
+        matches = (_AMOUNT.fullmatch(item.strip()) for item in tres.split(","))
+        amounts = {match[1]: match[2] for match in matches if match}
         gpus = int(amounts[GPU]) if GPU in amounts else resources_of(gres).devices
         if not gpus and CPU not in amounts:
             jobs.drop("asks for no GPU and no CPU")

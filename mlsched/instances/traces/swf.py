@@ -52,8 +52,8 @@ def read_swf(text: Text, jobs: TraceBuilder) -> None:
         if jobs.full:
             break
     if size:
-        shown = " and ".join(f"{name} {count}" for name, count in size.items())
-        jobs.notes.append(f"The file says of its machine: {shown}.")
+        sizes = " and ".join(f"{name} {count}" for name, count in size.items())
+        jobs.notes.append(f"The file says of its machine: {sizes}.")
     if after:
         jobs.notes.append(f"{after} jobs were submitted after an earlier one: their submit times are kept as they are.")
 

@@ -49,10 +49,10 @@ class Throughputs:
         """Return the rates of a job; InvalidInput if it was not measured."""
         if (model, gpus) in self.rates:
             return self.rates[model, gpus]
-        measured = sorted(count for name, count in self.rates if name == model)
-        if measured:
+        gpu_counts = sorted(count for name, count in self.rates if name == model)
+        if gpu_counts:
             raise InvalidInput(
-                f"model {model!r} on {gpus} GPUs: {self.source} has it on {', '.join(map(str, measured))}; add a row"
+                f"model {model!r} on {gpus} GPUs: {self.source} has it on {', '.join(map(str, gpu_counts))}; add a row"
             )
         close = did_you_mean(model, sorted({name for name, _ in self.rates}))
         raise InvalidInput(f"model {model!r}: {self.source} has no such model{close}; add a row")

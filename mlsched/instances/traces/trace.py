@@ -258,10 +258,10 @@ class Trace(_Table):
         return self._of_runs(self.runs.end_ms, first=False)
 
     def _of_runs(self, times: Column, *, first: bool) -> Column:
-        found = np.full(len(self), ABSENT)
+        column = np.full(len(self), ABSENT)
         order = slice(None, None, -1 if first else 1)  # of several assignments to a job, the last counts
-        found[self.runs.job[order]] = times[order]
-        return found
+        column[self.runs.job[order]] = times[order]
+        return column
 
 
 @dataclass(frozen=True, eq=False)

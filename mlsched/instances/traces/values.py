@@ -84,16 +84,16 @@ def number(place: Place, column: str, value: object, what: str) -> float:
     """Parse a finite number >= 0; `what` names its unit in messages."""
     if isinstance(value, str):
         text = value.strip()
-        parsed = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
+        result = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
     elif isinstance(value, bool) or not hasattr(value, "__float__"):
-        parsed = math.nan
+        result = math.nan
     else:
-        parsed = float(value)
-    if math.isnan(parsed):
+        result = float(value)
+    if math.isnan(result):
         place.bad(column, value, f"expected {what}")
-    if parsed < 0:
+    if result < 0:
         place.bad(column, value, "expected at least 0", "correct it, or leave it empty where it is not known")
-    return parsed
+    return result
 
 
 def amount(place: Place, column: str, value: object, factor: float, what: str) -> int:
@@ -164,12 +164,12 @@ class Times:
     def _number(self, place: Place, value: object) -> int:
         other = "H:MM:SS" if self.span else "YYYY-MM-DD HH:MM:SS"
         unit = next(name for name, factor in TIMES.items() if factor == self.unit)
-        parsed = number(place, self.column, value, f"a number (of {unit}) or {other}") * self.unit
-        if parsed >= 1000 * _TOO_MANY_SECONDS:
+        amount_ms = number(place, self.column, value, f"a number (of {unit}) or {other}") * self.unit
+        if amount_ms >= 1000 * _TOO_MANY_SECONDS:
             place.bad(
                 self.column, value, f"is too large for a time in {unit}", f"if it is in ms, read {self.column}:ms"
             )
-        return round(parsed)
+        return round(amount_ms)
 
 
 def _point(value: datetime) -> tuple[str, int]:

@@ -12,8 +12,8 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
     """Return the named special cases of an instance and its optimal plan: True if the case occurs."""
     runs = np.flatnonzero(plan.workers)
     at = instance.cost[runs, plan.workers[runs] - 1, plan.ps[runs] - 1]
-    used = plan.workers @ instance.worker_demand + plan.ps @ instance.ps_demand
-    free = instance.capacity - used
+    usage = plan.workers @ instance.worker_demand + plan.ps @ instance.ps_demand
+    free = instance.capacity - usage
     never = instance.cost == NEVER
     pair = (instance.worker_demand + instance.ps_demand <= free).all(axis=1) & ~never[:, 0, 0]
     fastest = instance.cost.min(axis=(1, 2), initial=NEVER)

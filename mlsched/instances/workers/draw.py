@@ -34,16 +34,16 @@ def draw(
 
 def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     """Draw bars by job in arrival order, workers up and PSs down, and dots of the minutes to finish."""
-    shown = np.sort(np.argsort(-plan.workers, kind="stable")[:MOST_JOBS])
-    place = np.arange(len(shown))
-    axes.bar(place, plan.workers[shown], color="#00798c", label="workers")
-    axes.bar(place, -plan.ps[shown], color="#8fa3b8", label="PSs")
+    order = np.sort(np.argsort(-plan.workers, kind="stable")[:MOST_JOBS])
+    place = np.arange(len(order))
+    axes.bar(place, plan.workers[order], color="#00798c", label="workers")
+    axes.bar(place, -plan.ps[order], color="#8fa3b8", label="PSs")
     runs = plan.workers > 0
     at = instance.cost[np.arange(len(runs)), np.maximum(plan.workers - 1, 0), np.maximum(plan.ps - 1, 0)]
     minutes = np.where(runs, at, instance.waiting) / 60_000
-    used = plan.workers @ instance.worker_demand + plan.ps @ instance.ps_demand
+    usage = plan.workers @ instance.worker_demand + plan.ps @ instance.ps_demand
     amounts = ", ".join(
-        f"{u} of {c} {name}" for u, c, name in zip(used, instance.capacity, instance.resources, strict=True)
+        f"{u} of {c} {name}" for u, c, name in zip(usage, instance.capacity, instance.resources, strict=True)
     )
     axes.axhline(0, color="black", linewidth=0.6)
     top, bottom = int(plan.workers.max(initial=1)), int(plan.ps.max(initial=1))
@@ -53,15 +53,15 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
         ylim=(-1.1 * bottom, 1.2 * top + 0.4 * bottom),
         title=f"jobs that wait: {int((~runs).sum()) or 'none'}; in use: {amounts}",
     )
-    axes.set_xticks(place, [str(j) for j in shown], rotation=90 if len(shown) > 20 else 0)
+    axes.set_xticks(place, [str(j) for j in order], rotation=90 if len(order) > 20 else 0)
     axes.locator_params(axis="y", integer=True)
     axes.yaxis.set_major_formatter(lambda count, _: f"{abs(count):g}")
     axes.grid(visible=False, axis="x")
     axes.set_axisbelow(True)
     right = axes.twinx()
-    right.plot(place[runs[shown]], minutes[shown][runs[shown]], "o", color="#d1495b", label="minutes to finish")
-    if not runs[shown].all():
-        right.plot(place[~runs[shown]], minutes[shown][~runs[shown]], "x", color="#d1495b", label="waits (its charge)")
+    right.plot(place[runs[order]], minutes[order][runs[order]], "o", color="#d1495b", label="minutes to finish")
+    if not runs[order].all():
+        right.plot(place[~runs[order]], minutes[order][~runs[order]], "x", color="#d1495b", label="waits (its charge)")
     right.set(ylabel="minutes", ylim=(0, None))
     handles, labels = (
         a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)

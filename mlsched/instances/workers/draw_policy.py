@@ -19,12 +19,12 @@ def draw_policy(stream: Stream, plan: Policy, axes: Any) -> None:
         axis=1
     )
     share = (use / np.maximum(stream.capacity, 1)).max(axis=1, initial=0.0)
-    left = plan.remaining.sum(axis=1)
+    work = plan.remaining.sum(axis=1)
     waits = ((plan.remaining > 0) & (plan.workers == 0)).any(axis=1)
     for coming in sorted(set(plan.coming.tolist()), reverse=True):
         rows = plan.coming == coming
-        axes.plot(left[rows], share[rows], "o", markersize=4, alpha=0.5, label=f"{coming} jobs to come")
-    axes.plot(left[waits], share[waits], "o", markersize=8, fillstyle="none", color="black", label="somebody waits")
+        axes.plot(work[rows], share[rows], "o", markersize=4, alpha=0.5, label=f"{coming} jobs to come")
+    axes.plot(work[waits], share[waits], "o", markersize=8, fillstyle="none", color="black", label="somebody waits")
     value = stream.evaluate(plan)["expected_total_jct"] / 60_000
     axes.set(
         xlabel="iterations left, all jobs",

@@ -28,9 +28,9 @@ def draw_stages(horizon: Horizon, plan: Stages, axes: Any) -> None:
         axes.stairs(base + row, borders, baseline=base, fill=True, label=f"job {j}")
         base = base + row
     arrived = horizon.arrival * 10**6 / MINUTE
-    ended = plan.ends[plan.finish] / MINUTE
+    finish = plan.ends[plan.finish] / MINUTE
     axes.plot(arrived, np.zeros(len(arrived)), "^", color="black", markersize=5, clip_on=False, label="arrival")
-    axes.plot(ended, np.zeros(len(ended)), "v", color="#d1495b", markersize=5, clip_on=False, label="finish")
+    axes.plot(finish, np.zeros(len(finish)), "v", color="#d1495b", markersize=5, clip_on=False, label="finish")
     name = horizon.resources[scarce] if len(horizon.resources) else "use"
     minutes = horizon.evaluate(plan)["total_jct"] / 60_000
     axes.set(xlabel="minutes", ylabel=name, ylim=(0, None), title=f"{len(arrived)} jobs, {minutes:.4g} minutes in sum")

@@ -39,8 +39,8 @@ def _three_jobs(instance: Instance, rng: Rng) -> Instance:
 
 def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
     job = _one(instance, rng)
-    made = _with_copies(instance, [job])
-    return _set(made, len(made.waiting) - 1, model=instance.model[job])
+    with_copy = _with_copies(instance, [job])
+    return _set(with_copy, len(with_copy.waiting) - 1, model=instance.model[job])
 
 
 def _never(instance: Instance, rng: Rng) -> Instance:
@@ -114,8 +114,8 @@ def _wider_table(instance: Instance, rng: Rng) -> Instance:
 
 
 def _has_larger_is_slower(instance: Instance) -> bool:
-    allowed = np.where(instance.cost == NEVER, 0, instance.cost)
-    return bool((np.diff(allowed, axis=1) > 0).any() or (np.diff(allowed, axis=2) > 0).any())
+    finite_cost = np.where(instance.cost == NEVER, 0, instance.cost)
+    return bool((np.diff(finite_cost, axis=1) > 0).any() or (np.diff(finite_cost, axis=2) > 0).any())
 
 
 def _has_equal_jobs(instance: Instance) -> bool:

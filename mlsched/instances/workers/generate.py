@@ -69,21 +69,21 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     )
     factors = (1.0, sizes.cpu_factor, sizes.memory_factor)
     model = rng.integers(0, len(models), sizes.jobs)
-    started = rng.uniform(size=sizes.jobs) < sizes.running
+    has_run = rng.uniform(size=sizes.jobs) < sizes.running
     total = rng.integers(ITERATIONS[0], ITERATIONS[1] + 1, sizes.jobs)
-    held = rng.integers(1, 5, (2, sizes.jobs)) * started
+    allocation = rng.integers(1, 5, (2, sizes.jobs)) * has_run
     return from_models(
         models,
         RESOURCES,
         [round(amount * sizes.scale * factor) for amount, factor in zip(CLUSTER, factors, strict=True)],
         model=model,
-        remaining=np.where(started, rng.integers(1, total + 1), total),
+        remaining=np.where(has_run, rng.integers(1, total + 1), total),
         most_workers=sizes.most_workers,
         most_ps=sizes.most_ps,
         waiting=sizes.waiting,
         delay=round(1000 * sizes.delay),
-        current_workers=np.minimum(held[0], sizes.most_workers),
-        current_ps=np.minimum(held[1], sizes.most_ps),
+        current_workers=np.minimum(allocation[0], sizes.most_workers),
+        current_ps=np.minimum(allocation[1], sizes.most_ps),
         waited=-np.sort(-rng.integers(0, 3_600_000, sizes.jobs)),
     )
 
@@ -113,10 +113,10 @@ def _draw_speed(rng: np.random.Generator, speed: str, gaps: float, workers: int,
     if speed == "synchronous":
         return model
     noise = rng.uniform(1 - NOISE, 1 + NOISE, (workers, ps))
-    measured = rng.uniform(size=(workers, ps)) >= gaps
+    is_allowed = rng.uniform(size=(workers, ps)) >= gaps
 
     def time(w: int, p: int) -> float | None:
-        if not measured[w, p]:
+        if not is_allowed[w, p]:
             return None
         return round(float(model.seconds(w + 1, p + 1)) * float(noise[w, p]), 3)
 

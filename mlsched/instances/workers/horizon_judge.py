@@ -88,20 +88,20 @@ def _early_or_late(horizon: Horizon, plan: Stages) -> list[str]:
 
 def _overfull(horizon: Horizon, plan: Stages) -> list[str]:
     faults = []
-    spent: dict[tuple[int, int], int] = {}
-    used: dict[tuple[int, int], int] = {}
+    time_of: dict[tuple[int, int], int] = {}
+    use_of: dict[tuple[int, int], int] = {}
     for e in range(len(plan.stage)):
         k, j, time = int(plan.stage[e]), int(plan.job[e]), int(plan.time[e])
-        spent[k, j] = spent.get((k, j), 0) + time
+        time_of[k, j] = time_of.get((k, j), 0) + time
         for r in range(len(horizon.resources)):
             demand = int(plan.workers[e]) * int(horizon.worker_demand[j, r])
             demand += int(plan.ps[e]) * int(horizon.ps_demand[j, r])
-            used[k, r] = used.get((k, r), 0) + time * demand
-    for (k, j), time in spent.items():
+            use_of[k, r] = use_of.get((k, r), 0) + time * demand
+    for (k, j), time in time_of.items():
         length = int(plan.ends[k]) - _begin(plan, k)
         if time > length:
             faults.append(f"job {j} spends {time} ns in stage {k}, which lasts {length}")
-    for (k, r), amount in used.items():
+    for (k, r), amount in use_of.items():
         there = int(horizon.capacity[r]) * (int(plan.ends[k]) - _begin(plan, k))
         if amount > there:
             faults.append(f"in stage {k} the jobs use {amount} ns of {horizon.resources[r]}: there are {there}")
@@ -109,15 +109,15 @@ def _overfull(horizon: Horizon, plan: Stages) -> list[str]:
 
 
 def _unfinished(horizon: Horizon, plan: Stages) -> list[str]:
-    done = [Fraction(0)] * len(horizon.arrival)
+    progress = [Fraction(0)] * len(horizon.arrival)
     for e in range(len(plan.stage)):
         j, w, p = int(plan.job[e]), int(plan.workers[e]), int(plan.ps[e])
-        done[j] += Fraction(int(plan.time[e]) + GRAIN, int(horizon.time[j, w - 1, p - 1]))
+        progress[j] += Fraction(int(plan.time[e]) + GRAIN, int(horizon.time[j, w - 1, p - 1]))
     faults = []
-    for j, iterations in enumerate(done):
-        wanted = int(horizon.remaining[j])
-        if iterations < wanted * (1 - WORK):
-            faults.append(f"job {j} has done {float(iterations):.9g} iterations by its finish: it has {wanted}")
+    for j, iterations in enumerate(progress):
+        target = int(horizon.remaining[j])
+        if iterations < target * (1 - WORK):
+            faults.append(f"job {j} has done {float(iterations):.9g} iterations by its finish: it has {target}")
         end = int(plan.ends[int(plan.finish[j])])
         if end < int(horizon.arrival[j]) * NS:
             faults.append(f"job {j} finishes at {end} ns: it arrives at {int(horizon.arrival[j]) * NS}")

@@ -130,6 +130,6 @@ def pair_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
 
 def _slowest(cost: IntArray) -> IntArray:
     """Return the cost with one worker and one PS; the largest if that is not allowed, 0 if nothing is."""
-    allowed = np.where(cost == NEVER, 0, cost)
-    pair = allowed[:, 0, 0]
-    return np.where(pair > 0, pair, allowed.max(axis=(1, 2), initial=0))
+    finite_cost = np.where(cost == NEVER, 0, cost)
+    pair = finite_cost[:, 0, 0]
+    return np.where(pair > 0, pair, finite_cost.max(axis=(1, 2), initial=0))

@@ -31,9 +31,9 @@ def violations(instance: Instance, plan: Any) -> list[str]:
 
 def _malformed(instance: Instance, plan: Plan) -> list[str]:
     jobs = len(instance.waiting)
-    for name, given in (("workers", plan.workers), ("ps", plan.ps)):
-        if len(given) != jobs:
-            return [f"{name} has {len(given)} entries, expected {jobs}, one for each job"]
+    for name, counts in (("workers", plan.workers), ("ps", plan.ps)):
+        if len(counts) != jobs:
+            return [f"{name} has {len(counts)} entries, expected {jobs}, one for each job"]
     _, most_workers, most_ps = instance.cost.shape
     faults = []
     for j in range(jobs):

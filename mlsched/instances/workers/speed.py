@@ -108,9 +108,9 @@ class Table(SpeedModel):
     rows: tuple[tuple[Seconds | None, ...], ...]
 
     def __post_init__(self) -> None:
-        given: Sequence[Sequence[Seconds | None]] = self.rows
+        rows: Sequence[Sequence[Seconds | None]] = self.rows
         # Lists are welcome; tuples make equal models hash alike.
-        object.__setattr__(self, "rows", tuple(tuple(row) for row in given))
+        object.__setattr__(self, "rows", tuple(tuple(row) for row in rows))
         if len({len(row) for row in self.rows}) > 1:
             raise InvalidInput(
                 "rows: have different lengths; every number of workers needs a time for each number of PSs"

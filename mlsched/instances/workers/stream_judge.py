@@ -61,12 +61,12 @@ def realised(stream: Stream, plan: Policy, arrival: list[int], kind: list[int]) 
             there += ((int(stream.type_model[kind[arrived]]), int(stream.type_iterations[kind[arrived]])),)
             arrived += 1
             continue
-        given = _given(stream, rows, (stream.jobs - arrived, there))
-        lasts = _first_finish(stream, there, given)
+        allocation = _given(stream, rows, (stream.jobs - arrived, there))
+        lasts = _first_finish(stream, there, allocation)
         if arrived < len(arrival):
             lasts = min(lasts, arrival[arrived] - now)
         total += lasts * len(there)
-        now, there = now + lasts, _after(stream, there, given, lasts)
+        now, there = now + lasts, _after(stream, there, allocation, lasts)
     return total
 
 
@@ -93,22 +93,22 @@ def _given(stream: Stream, rows: dict[State, Given], state: State) -> Given:
     """Return the policy's allocation in a state; InvalidInput if it is missing or not allowed."""
     if state not in rows:
         raise InvalidInput(f"a row is missing for {_said(state)}")
-    given, jobs = rows[state], state[1]
+    allocation, jobs = rows[state], state[1]
     _, most_workers, most_ps = stream.time.shape
-    for (m, _), (w, p) in zip(jobs, given, strict=True):
+    for (m, _), (w, p) in zip(jobs, allocation, strict=True):
         if (w == 0) != (p == 0):
             raise InvalidInput(f"{_said(state)}: a job has {w} workers and {p} PSs, expected both, or neither")
         if w > most_workers or p > most_ps or (w and int(stream.time[m, w - 1, p - 1]) == CANNOT):
             raise InvalidInput(f"{_said(state)}: a job of model {m} cannot train with {w} workers and {p} PSs")
     for r, resource in enumerate(stream.resources):
         need = 0
-        for (m, _), (w, p) in zip(jobs, given, strict=True):
+        for (m, _), (w, p) in zip(jobs, allocation, strict=True):
             need += w * int(stream.worker_demand[m, r]) + p * int(stream.ps_demand[m, r])
         if need > int(stream.capacity[r]):
             raise InvalidInput(f"{_said(state)}: the jobs need {need} {resource}: there are {int(stream.capacity[r])}")
-    if not any(w for w, _ in given):
+    if not any(w for w, _ in allocation):
         raise InvalidInput(f"{_said(state)}: nobody trains")
-    return given
+    return allocation
 
 
 def _first_finish(stream: Stream, jobs: Jobs, given: Given) -> int:
@@ -119,14 +119,14 @@ def _first_finish(stream: Stream, jobs: Jobs, given: Given) -> int:
 
 def _after(stream: Stream, jobs: Jobs, given: Given, ms: int) -> Jobs:
     """Return the remaining jobs if an event comes after `ms`, by rule 3."""
-    left = []
+    remaining = []
     for (m, b), (w, p) in zip(jobs, given, strict=True):
-        done = 0
+        iterations = 0
         if w:
-            done = ms * NS // int(stream.time[m, w - 1, p - 1])
-        if done < b:
-            left.append((m, b - done))
-    return tuple(left)
+            iterations = ms * NS // int(stream.time[m, w - 1, p - 1])
+        if iterations < b:
+            remaining.append((m, b - iterations))
+    return tuple(remaining)
 
 
 def _changes(stream: Stream, jobs: Jobs, given: Given, end: int) -> list[int]:
@@ -161,9 +161,9 @@ def _expected(stream: Stream, plan: Policy) -> float:
 
     def follow(coming: int, jobs: Jobs, given: Given) -> float:
         end = _first_finish(stream, jobs, given)
-        ended = _after(stream, jobs, given, end)
+        remaining = _after(stream, jobs, given, end)
         if not coming:
-            return len(jobs) * end + worth((0, ended))
+            return len(jobs) * end + worth((0, remaining))
         stay = 1 - 1 / stream.gap  # of a ms without an arrival
         parts = []
         changes = [*_changes(stream, jobs, given, end), end]
@@ -173,9 +173,9 @@ def _expected(stream: Stream, plan: Policy) -> float:
                 parts.append(probability * arrival(coming, _after(stream, jobs, given, since)))
         alone = stay ** (end - 1)
         if alone:  # an unreachable state needs no row
-            parts.append(alone / stream.gap * arrival(coming, ended))
+            parts.append(alone / stream.gap * arrival(coming, remaining))
         if alone * stay:
-            parts.append(alone * stay * worth((coming, ended)))
+            parts.append(alone * stay * worth((coming, remaining)))
         lasts = (1 - stay**end) * stream.gap  # expectation of the shorter of the gap and `end`
         return math.fsum([len(jobs) * lasts, *parts])
 

@@ -50,13 +50,13 @@ def from_models(
         raise InvalidInput(f"remaining: has {len(iterations)} entries, expected {jobs}, one for each entry of model")
     if ((kinds < 0) | (kinds >= len(models))).any():
         raise InvalidInput(f"model: {kinds.tolist()!r:.60}, expected indices of the {len(models)} models")
-    chosen = [models[k] for k in kinds.tolist()]
-    tables = [m.speed.times(most_workers, most_ps).cost(b) for m, b in zip(chosen, iterations.tolist(), strict=True)]
+    types = [models[k] for k in kinds.tolist()]
+    tables = [m.speed.times(most_workers, most_ps).cost(b) for m, b in zip(types, iterations.tolist(), strict=True)]
     cost = np.array(tables, dtype=np.int64).reshape(jobs, most_workers, most_ps)
     none = np.zeros(jobs, dtype=np.int64)
 
     def demand(role: str) -> IntArray:
-        return np.array([getattr(m, role) for m in chosen], dtype=np.int64).reshape(jobs, len(resources))
+        return np.array([getattr(m, role) for m in types], dtype=np.int64).reshape(jobs, len(resources))
 
     return Instance(
         resources=tuple(resources),

@@ -52,16 +52,16 @@ def _made(weights: Weights) -> tuple[PlusNet, Speeds]:
 
 def fill(states: States, net: PlusNet, rng: np.random.Generator) -> list[View]:
     """Take steps until every state is done, and return the views in order; the first state takes the best score."""
-    seen = []
+    views = []
     while not states.done.all():
         view, at = states.look()
-        taken = choose(view, *net(view), rng)
-        taken[states.done] = NONE
-        states.give_up(np.flatnonzero((taken < 0) & ~states.done))
-        moves = np.flatnonzero(taken >= 0)
-        states.put(moves, *(axis[taken[moves]] for axis in at[1:]))
-        seen.append(view)
-    return seen
+        choice = choose(view, *net(view), rng)
+        choice[states.done] = NONE
+        states.give_up(np.flatnonzero((choice < 0) & ~states.done))
+        moves = np.flatnonzero(choice >= 0)
+        states.put(moves, *(axis[choice[moves]] for axis in at[1:]))
+        views.append(view)
+    return views
 
 
 def choose(view: View, scores: Any, stop: Any, rng: np.random.Generator) -> Any:
@@ -71,9 +71,9 @@ def choose(view: View, scores: Any, stop: Any, rng: np.random.Generator) -> Any:
         scores, stop = scores.astype(np.float64), stop.astype(np.float64)
         scores[ends[1] :] += rng.gumbel(size=len(scores) - ends[1])
         stop[1:] += rng.gumbel(size=len(stop) - 1)
-    taken = np.full(len(stop), NONE)
+    choice = np.full(len(stop), NONE)
     for b, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
         if first < last:
             best = first + int(scores[first:last].argmax())
-            taken[b] = NONE if view.may_stop[b] and stop[b] > scores[best] else best
-    return taken
+            choice[b] = NONE if view.may_stop[b] and stop[b] > scores[best] else best
+    return choice

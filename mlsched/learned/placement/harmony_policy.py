@@ -31,9 +31,9 @@ class Net:
     def __call__(self, features: Any) -> Any:
         """Compute the logits, shape (rows, actions), of states, shape (rows, features), see `Board.features`."""
         s, rows = self.shape, len(features)
-        cut = s.slots * s.of_job
-        jobs = np.maximum(self.job(features[:, :cut].reshape(rows, s.slots, s.of_job)), 0)
-        servers = np.maximum(self.server(features[:, cut:].reshape(rows, s.servers, s.of_server)), 0)
+        split = s.slots * s.of_job
+        jobs = np.maximum(self.job(features[:, :split].reshape(rows, s.slots, s.of_job)), 0)
+        servers = np.maximum(self.server(features[:, split:].reshape(rows, s.servers, s.of_server)), 0)
         return self.body(np.concatenate([jobs.reshape(rows, -1), servers.reshape(rows, -1)], axis=1))
 
     def fits(self) -> bool:
@@ -50,10 +50,10 @@ class Policy:
     def __init__(self, weights: Weights) -> None:
         recipe, data, name = weights.card["recipe"], weights.card["data"], weights.source
         sizes = [recipe.get(key) for key in ("servers", "new", "running")]
-        named = [data.get(key) for key in ("models", "resources")]
-        if not all(type(n) is int for n in sizes) or not all(isinstance(n, list) for n in named):
+        name_lists = [data.get(key) for key in ("models", "resources")]
+        if not all(type(n) is int for n in sizes) or not all(isinstance(n, list) for n in name_lists):
             raise InvalidFile(f"{name}: its card lacks servers, new, running, models or resources; train it again")
-        (servers, new, running), (self.types, self.resources) = sizes, named
+        (servers, new, running), (self.types, self.resources) = sizes, name_lists
         self.shape = Shape(len(self.types), servers, len(self.resources), new, running)
         self.net = Net(weights.tensors, self.shape)
         if not self.net.fits():
@@ -72,13 +72,13 @@ class Policy:
     def _kinds(self, instance: Instance) -> IntArray:
         """Return the network's number of each type of the instance; raise an error for an unknown type."""
         s = self.shape
-        for name, asked, known in (
+        for name, names, trained_names in (
             ("server_free", len(instance.server_free), s.servers),
             ("resources", list(instance.resources), self.resources),
         ):
-            if asked != known:
-                what = f"has {asked} servers" if name == "server_free" else f"are {', '.join(instance.resources)}"
-                raise TooLarge(f"{name}: {what}: these weights know {known}; {_REMEDY}")
+            if names != trained_names:
+                what = f"has {names} servers" if name == "server_free" else f"are {', '.join(instance.resources)}"
+                raise TooLarge(f"{name}: {what}: these weights know {trained_names}; {_REMEDY}")
         if len(instance.run_type) > s.running:
             raise TooLarge(
                 f"run_type: {len(instance.run_type)} jobs are running: these weights know up to {s.running}; {_REMEDY}"
@@ -96,8 +96,8 @@ class Policy:
         if not instance.apart.any():
             return None
         kinds, apart = self._kinds(instance), np.zeros((len(self.types),) * 2, dtype=np.int64)
-        known = np.flatnonzero(kinds >= 0)
-        apart[np.ix_(kinds[known], kinds[known])] = instance.apart[np.ix_(known, known)]
+        positions = np.flatnonzero(kinds >= 0)
+        apart[np.ix_(kinds[positions], kinds[positions])] = instance.apart[np.ix_(positions, positions)]
         return apart
 
 

@@ -239,9 +239,9 @@ class States:
         w, p = q.parts[k[c]].T
         mine, host = j[c] + q.running, job[row]
         more = slow[there] + q.by_worker[host, mine] * w + q.by_ps[host, mine] * p
-        lost = speed[there[:2]] - q.speed[host] / np.maximum(np.maximum(elsewhere[there], more), 1.0)
-        lost[host == mine] = 0.0
-        return np.bincount(c, lost, minlength=len(b)) / q.scale
+        losses = speed[there[:2]] - q.speed[host] / np.maximum(np.maximum(elsewhere[there], more), 1.0)
+        losses[host == mine] = 0.0
+        return np.bincount(c, losses, minlength=len(b)) / q.scale
 
     def _jobs(self) -> Any:
         """Compute the features of jobs, shape (B, J, JOB)."""
@@ -279,10 +279,10 @@ class States:
         q = self.question
         open_ = self.waiting & (self.placed < q.most)[:, None]
         free = self.free.sum(axis=1) / np.maximum(q.instance.server_capacity.sum(axis=0), 1)
-        asked = open_.astype(np.float64) @ q.whole_need
+        open_need = open_.astype(np.float64) @ q.whole_need
         columns = [
             free.min(axis=1, initial=1.0),
-            np.minimum((asked / np.maximum(free, 1e-2)).max(axis=1, initial=0.0), 10),
+            np.minimum((open_need / np.maximum(free, 1e-2)).max(axis=1, initial=0.0), 10),
             np.log1p(open_.sum(axis=1)),
             ((self.w + self.p).sum(axis=1) == 0).mean(axis=1),
             np.log1p(np.full(self.count, q.running)) / 3,

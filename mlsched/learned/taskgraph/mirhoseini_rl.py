@@ -99,8 +99,8 @@ def placed(
         queue = Queue(hosts, waiting, [], priority)
         graph = Graph(snapshot, tail)
         if queue.size.size:
-            asked = Asked(queue)
-            units = asked.may_fit(np.arange(len(queue.size)))
+            unit_filter = Asked(queue)
+            units = unit_filter.may_fit(np.arange(len(queue.size)))
             while units.size:
                 unit, units = int(units[0]), units[1:]
                 tasks = queue.tasks_of(unit)
@@ -108,28 +108,28 @@ def placed(
                     starts += tasks
                     if done is not None:
                         done(graph.slower(int(snapshot.task_job[tasks[0]]), hosts))
-                    units = asked.may_fit(units)
+                    units = unit_filter.may_fit(units)
                 else:
                     if done is not None:
                         done(None)
-                    units = units[~asked.as_hopeless(unit, units)]
+                    units = units[~unit_filter.as_hopeless(unit, units)]
     return made_round(hosts, starts, [], stop_after)
 
 
 def _place(hosts: Hosts, graph: Graph, tasks: list[int], choose: Choose) -> bool:
     """Place all of these tasks, or none."""
-    done = list[tuple[int, int]]()
+    placements = list[tuple[int, int]]()
     for k, task in enumerate(tasks):
         nodes = np.flatnonzero(hosts.fits(task))
         if not nodes.size:
-            for other, before in reversed(done):
+            for other, before in reversed(placements):
                 hosts.take_back(other, before)
             return False
-        last = int(hosts.place[done[-1][0]]) if done else -1
+        last = int(hosts.place[placements[-1][0]]) if placements else -1
         node = int(nodes[0])
         if nodes.size > 1:
             node = int(nodes[choose(graph.rows(task, nodes, hosts, k / len(tasks), len(tasks) - k, last))])
-        done.append((task, int(hosts.place[task])))
+        placements.append((task, int(hosts.place[task])))
         hosts.put(task, node, hosts.gpus_for(task, node))
     return True
 
@@ -207,8 +207,8 @@ class Graph:
 
         nothing = np.zeros(end - first, dtype=np.int64)
         alone = int(ends(nothing, np.zeros_like(away)).max())
-        done = ends(nothing, away)
+        end_times = ends(nothing, away)
         begin = nothing.copy()
-        arrive = done[snapshot.edge_from[later] - first] - done.max() + away[later]
+        arrive = end_times[snapshot.edge_from[later] - first] - end_times.max() + away[later]
         np.maximum.at(begin, snapshot.edge_to[later] - first, arrive)
         return float(ends(begin, away).max()) / max(alone, 1)

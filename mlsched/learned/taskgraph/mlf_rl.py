@@ -55,14 +55,14 @@ def trained(weights: str, queueing: str) -> Weights:
     Raises:
         InvalidFile: The weights are for the other queueing.
     """
-    found = of("mlf-rl", "taskgraph", weights, "" if queueing == "held" else f"-{queueing}")
+    stored = of("mlf-rl", "taskgraph", weights, "" if queueing == "held" else f"-{queueing}")
     # Files from before there was a choice do not name it.
-    if (learnt := found.card["recipe"].get("queueing", "held")) != queueing:
+    if (learnt := stored.card["recipe"].get("queueing", "held")) != queueing:
         raise InvalidFile(
-            f"{found.source}: holds weights for queueing: {learnt}, expected for {queueing}; give queueing={learnt}, "
+            f"{stored.source}: holds weights for queueing: {learnt}, expected for {queueing}; give queueing={learnt}, "
             "or train others"
         )
-    return found
+    return stored
 
 
 def choose(net: Mlp, due: Allocation, rng: np.random.Generator | None) -> int:

@@ -106,34 +106,34 @@ def features(at: Standing) -> Floats:
     time is increased by it (`heuristics/taskgraph/srpt.py`).
     """
     one = at.left.dtype.type
-    left = np.log(
+    log_left = np.log(
         np.maximum(at.left + at.price * np.where(at.runs, one(-1), at.begun.astype(at.left.dtype)), one(1e-3))
     )
     size = np.log(np.maximum(at.share, one(1e-4))) + one(2.5)  # about 0 for a job on a twelfth of the cluster
-    runs, slack = at.runs.astype(left.dtype), at.due - at.left
-    ahead = _before(left, np.where(at.there, at.share, one(0)))
+    runs, slack = at.runs.astype(log_left.dtype), at.due - at.left
+    ahead = _before(log_left, np.where(at.there, at.share, one(0)))
     crowd = np.log1p(np.where(at.there, at.share, one(0)).sum(axis=-1, keepdims=True))
     return np.stack(
         [
-            left,
+            log_left,
             size,
-            left**2 / one(4),
+            log_left**2 / one(4),
             size**2,
-            left * size / one(2),
+            log_left * size / one(2),
             runs,
-            runs * left,
-            (at.begun & ~at.runs).astype(left.dtype),
+            runs * log_left,
+            (at.begun & ~at.runs).astype(log_left.dtype),
             np.log1p(at.ran),
             at.ran / np.maximum(at.ran + at.left, one(1e-3)),
             np.log1p(at.waited),
             np.log1p(at.stayed),
             slack / (np.abs(slack) + at.left + one(1)),
-            (at.due < 0).astype(left.dtype),
+            (at.due < 0).astype(log_left.dtype),
             at.urgency,
-            at.known.astype(left.dtype),
+            at.known.astype(log_left.dtype),
             np.minimum(ahead, one(1)),
             np.log1p(np.maximum(ahead - one(1), one(0))),
-            left * crowd / one(2),
+            log_left * crowd / one(2),
             size * crowd,
         ]
     )

@@ -30,10 +30,10 @@ def allowed_actions(mask: Any, masked: bool, void: str) -> Any:
         masked: Allow only those; False allows all.
         void: "forced" allows the void action only if all other actions have no effect.
     """
-    allowed = mask.copy() if masked else np.ones_like(mask)
+    actions = mask.copy() if masked else np.ones_like(mask)
     if void == "forced":
-        allowed[..., -1] = ~mask[..., :-1].any(axis=-1)
-    return allowed
+        actions[..., -1] = ~mask[..., :-1].any(axis=-1)
+    return actions
 
 
 class Policy:
@@ -67,15 +67,15 @@ class Policy:
 
     def decide(self, instance: Instance, rng: np.random.Generator, greedy: bool = False) -> Decision:
         """Run the decision phase of `plan` to its end; `steps` counts its actions."""
-        known = self._known(instance)
+        numbers = self._known(instance)
 
         def choose(decision: Decision) -> int:
             state = decision.state
             kinds = state[:-1:FIELDS]
-            state[:-1:FIELDS] = np.where(kinds >= 0, known[kinds], -1)
+            state[:-1:FIELDS] = np.where(kinds >= 0, numbers[kinds], -1)
             # The likeliest action would be repeated forever if it had no effect.
-            allowed = allowed_actions(decision.mask, self.masked or greedy, self.void)
-            logits = np.where(allowed, self.net(features(state, len(self.models))), -np.inf)
+            actions = allowed_actions(decision.mask, self.masked or greedy, self.void)
+            logits = np.where(actions, self.net(features(state, len(self.models))), -np.inf)
             return int(logits.argmax() if greedy else sample(logits, rng))
 
         return decide(instance, choose, self.phase)
@@ -83,15 +83,15 @@ class Policy:
     def _known(self, instance: Instance) -> IntArray:
         """Index by which the network knows each of the instance's models; refuses jobs of a model it does not know."""
         index = {name: k for k, name in enumerate(self.models)}
-        known = np.array([index.get(name, -1) for name in instance.models], dtype=np.int64)
-        asked = instance.model[: self.phase.window]
-        if len(asked) and (known[asked] < 0).any():
-            name = instance.models[int(asked[known[asked] < 0][0])]
+        numbers = np.array([index.get(name, -1) for name in instance.models], dtype=np.int64)
+        window_models = instance.model[: self.phase.window]
+        if len(window_models) and (numbers[window_models] < 0).any():
+            name = instance.models[int(window_models[numbers[window_models] < 0][0])]
             raise InvalidInput(
                 f"models: '{name}' is unknown to these weights ({', '.join(self.models)}); "
                 "train one on your models and give its file as weights=, or use chic-plus"
             )
-        return known
+        return numbers
 
 
 #: Protocols of a training (see `training/workers/_chic.py`). Files without an entry used the second.
@@ -124,9 +124,9 @@ class Variant(NamedTuple):
     def suffix(self) -> str:
         """Return the suffix of file names: only the values that differ from the usual setting."""
         *sizes, protocol = self.usual
-        named = zip(("i", "w", "r"), sizes, USUAL[:3], strict=True)
-        found = "".join(f"-{letter}{value:g}" for letter, value, usual in named if value != usual)
-        return found + ("" if protocol == USUAL.protocol else f"-{protocol}")
+        named_values = zip(("i", "w", "r"), sizes, USUAL[:3], strict=True)
+        name_suffix = "".join(f"-{letter}{value:g}" for letter, value, usual in named_values if value != usual)
+        return name_suffix + ("" if protocol == USUAL.protocol else f"-{protocol}")
 
 
 #: Sections 5 and 6.1: the default setting.
@@ -152,24 +152,24 @@ def _made(weights: Weights, pair: bool) -> Policy:
 
 def shipped(name: str, asked: Variant = USUAL) -> Weights:
     """Return the weights that come with mlsched for a variant."""
-    wanted = asked.usual
-    if wanted not in VARIANTS[name]:
+    usual = asked.usual
+    if usual not in VARIANTS[name]:
         known = ", ".join(f"{one.window}, {one.episode}, {one.rate:g} and {one.protocol}" for one in VARIANTS[name])
         raise InvalidInput(
-            f"{name}: window = {wanted.window}, episode = {wanted.episode}, rate = {wanted.rate:g} and protocol = "
-            f"{wanted.protocol}, expected {known}; train others with `mlsched train {name} --set window="
-            f"{wanted.window} --set jobs={wanted.episode} --set rate={wanted.rate:g} --set protocol={wanted.protocol}`"
+            f"{name}: window = {usual.window}, episode = {usual.episode}, rate = {usual.rate:g} and protocol = "
+            f"{usual.protocol}, expected {known}; train others with `mlsched train {name} --set window="
+            f"{usual.window} --set jobs={usual.episode} --set rate={usual.rate:g} --set protocol={usual.protocol}`"
         )
-    return of(name, "workers", "", wanted.suffix)
+    return of(name, "workers", "", usual.suffix)
 
 
 def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
     """Return the cached policy of a weights file, or of the weights that come with mlsched for "" (see `shipped`)."""
-    made = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
-    for key, value, trained in zip(Variant._fields, asked, made.variant, strict=True):
+    cached_policy = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
+    for key, value, trained in zip(Variant._fields, asked, cached_policy.variant, strict=True):
         if path and value not in (0, "auto", trained):
             raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")
-    return made
+    return cached_policy
 
 
 def world(name: str) -> Any:
