@@ -7,7 +7,15 @@ from prose import ROOT, WEAK, Prose, allowed_counts, packages, prose_of
 
 #: Packages without a forbidden phrase, whose rates keep to the budget. In the other packages the counts of
 #: `prose_counts.txt` may only fall, as the uses of `Any` in all packages; `python tests/prose.py --write` updates them.
-FINISHED: tuple[str, ...] = ("mlsched/api", "mlsched/benchmark", "mlsched/cli", "mlsched/core", "mlsched/testing")
+FINISHED: tuple[str, ...] = (
+    "mlsched/api",
+    "mlsched/benchmark",
+    "mlsched/cli",
+    "mlsched/core",
+    "mlsched/formulations",
+    "mlsched/heuristics",
+    "mlsched/testing",
+)
 #: Measure of a finished package -> least and greatest value.
 BUDGET = {
     "sentences with two relative clauses, %": (0, 6),

@@ -1,1 +1,1 @@
-"""The questions as mathematics: models, bounds and prices. Nothing here starts a solver, a thread or a process."""
+"""Mathematical models of the problems, with bounds and prices; this package does not start solvers or processes."""

@@ -1,4 +1,4 @@
-"""Placement as mathematics: configurations of servers, and the plain model."""
+"""Mathematical models of placement: configurations of servers, and the plain model."""
 
 from mlsched.core.models import Group, Models
 from mlsched.formulations.placement._pyomo import model

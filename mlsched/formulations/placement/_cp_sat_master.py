@@ -10,18 +10,18 @@ from mlsched.formulations.placement._master import Master
 
 
 def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
-    """(model, lambda variables, z variables); only solutions of value above `above` are feasible."""
+    """Return (model, lambda variables, z variables); only solutions of value above `above` are feasible."""
     from ortools.sat.python import cp_model
 
     cp, space = cp_model.CpModel(), master.space
     count = [len(c.servers) for c in space.classes]
     groups = master.table.group.tolist()
     use = [cp.new_int_var(0, count[k], "") for k in groups]
-    cut = [cp.new_bool_var("") for _ in range(len(master.cuts.job))]
+    full = [cp.new_bool_var("") for _ in range(len(master.cuts.job))]
     for k, n in enumerate(count):
         cp.add(sum(use[c] for c in np.flatnonzero(master.table.group == k).tolist()) == n)
     by_job: list[list[Any]] = [[] for _ in range(space.total)]
-    for variable, job in zip(cut, master.cuts.job.tolist(), strict=True):
+    for variable, job in zip(full, master.cuts.job.tolist(), strict=True):
         by_job[job].append(variable)
     for job, variables in enumerate(by_job):
         if job < space.running:
@@ -42,7 +42,7 @@ def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
     for z, row, n in zip(
         master.demand_cut.tolist(), master.demand_row.tolist(), master.demand_count.tolist(), strict=True
     ):
-        terms[row].append(-n * cut[z])
+        terms[row].append(-n * full[z])
     spare: Any = 0
     for row in range(master.rows):
         balance = spare + sum(terms[row])
@@ -52,7 +52,7 @@ def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
         else:
             spare = cp.new_int_var(0, len(space.instance.server_free), "")
             cp.add(balance == spare)
-    value = sum(int(v) * z for v, z in zip(master.cuts.speed, cut, strict=True))
+    value = sum(int(v) * z for v, z in zip(master.cuts.speed, full, strict=True))
     cp.add(value >= above + 1)
     cp.maximize(value)
-    return cp, use, cut
+    return cp, use, full

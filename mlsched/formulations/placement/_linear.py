@@ -10,9 +10,10 @@ from mlsched.formulations.placement._master import Master
 
 
 def matrix(master: Master) -> tuple[Any, Any, Any, Any, Any, Any]:
-    """(rows, columns, values, row lower, row upper, column upper) of the model; columns: lambda, z, s.
+    """Return the model as a matrix, with columns lambda, z, s.
 
-    Rows: links, then classes, then jobs, then the cap on new jobs.
+    The result is (rows, columns, values, row lower, row upper, column upper). Rows: links, then classes, then jobs,
+    then the cap on new jobs.
     """
     space, links = master.space, master.rows
     configurations, cuts = len(master.table), len(master.cuts.job)
@@ -42,7 +43,7 @@ def matrix(master: Master) -> tuple[Any, Any, Any, Any, Any, Any]:
 
 
 def highs_model(master: Master) -> tuple[Any, Any]:
-    """The LP as a HighsLp that minimises -total_speed, and its matrix in compressed columns."""
+    """Return the LP as a HighsLp that minimises -total_speed, and its matrix in compressed columns."""
     import highspy
     from scipy.sparse import csc_matrix
 

@@ -1,6 +1,6 @@
 """The configuration model of `_master` in Pyomo, for users.
 
-In a complete model each server is a class for itself, and no configuration is left out.
+In a complete model each server is its own class, and all configurations are included.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_CONFIGURATIONS = 400_000
 
 
 def model(instance: Instance, objectives: tuple[str, ...], size: Size) -> Formulation:
-    """The model of this module's docstring; its one objective is total_speed."""
+    """Return the model of this module's docstring; its one objective is total_speed."""
     space = Space(instance, Pace(instance), merge=not size.complete)
     most = MOST_CONFIGURATIONS if size.most is None else size.most
     try:
@@ -33,22 +33,22 @@ def model(instance: Instance, objectives: tuple[str, ...], size: Size) -> Formul
         raise
     master = build(space, table)
     size.check(len(table) + len(master.cuts.job) + int((master.last == 0).sum()))
-    return _written(master)
+    return _write_model(master)
 
 
 def _running_speed(space: Space) -> int:
-    """The value of the plan that places no new job."""
+    """Return the value of the plan in which all new jobs wait."""
     return int(space.best[: space.running].sum())
 
 
-def _written(master: Master) -> Formulation:
+def _write_model(master: Master) -> Formulation:
     import pyomo.environ as pyo
 
     space, table, mip = master.space, master.table, pyo.ConcreteModel()
     servers = [c.servers[0] for c in space.classes]
     uses = [(servers[k], c) for c, k in enumerate(table.group.tolist())]
     cuts = list(zip(*(x.tolist() for x in (master.cuts.job, master.cuts.pattern, master.cuts.speed)), strict=True))
-    links = _links(master)
+    links = _link_labels(master)
     spares = [link for link, last in zip(links, master.last.tolist(), strict=True) if not last]
     count = {servers[k]: len(c.servers) for k, c in enumerate(space.classes)}
     mip.use = pyo.Var(uses, domain=pyo.Integers, bounds=lambda _, s, c: (0, count[s]))
@@ -71,9 +71,9 @@ def _written(master: Master) -> Formulation:
         if own:
             ends = (None if low == -np.inf else round(low), round(high))
             getattr(mip, group)[index] = (ends[0], sum(own), ends[1])
-        elif low > 0:  # a running job without any place
+        elif low > 0:  # a running job without a place
             getattr(mip, group)[index] = pyo.Constraint.Infeasible
-    _hosted(mip, master, uses)
+    _add_hosted_counts(mip, master, uses)
 
     def decode(value_of: Callable[[Any], int]) -> Plan:
         return plan_of(master, np.array([value_of(mip.use[key]) for key in uses], dtype=np.int64))
@@ -90,22 +90,22 @@ def _written(master: Master) -> Formulation:
     return Formulation(mip, {"total_speed": (Term(1, total),)}, decode, encode)
 
 
-def _links(master: Master) -> list[tuple[int, int, int]]:
-    """(job, part, level) of each link row; the fastest level of a part is 0."""
+def _link_labels(master: Master) -> list[tuple[int, int, int]]:
+    """Return (job, part, level) of each link row; the fastest level of a part is 0."""
     parts = part_table(master.space, master.table)
-    found: dict[int, tuple[int, int]] = {}
+    result: dict[int, tuple[int, int]] = {}
     for c, job in np.argwhere(master.supply >= 0).tolist():
-        found[int(master.supply[c, job])] = job, int(parts[c, job])
+        result[int(master.supply[c, job])] = job, int(parts[c, job])
     links: list[tuple[int, int, int]] = []
     level = 0
     for row, last in enumerate(master.last.tolist()):
-        links.append((*found[row], level))
+        links.append((*result[row], level))
         level = 0 if last else level + 1
     return links
 
 
-def _hosted(mip: Any, master: Master, uses: list[tuple[int, int]]) -> None:
-    """Expressions workers[job, server] and ps[job, server] of new jobs; of a class, its first server stands for all."""
+def _add_hosted_counts(mip: Any, master: Master, uses: list[tuple[int, int]]) -> None:
+    """Add expressions workers[job, server] and ps[job, server] of new jobs; a class uses its first server."""
     import pyomo.environ as pyo
 
     for name, hosted in (("workers", master.table.w), ("ps", master.table.p)):

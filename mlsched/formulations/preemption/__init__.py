@@ -1,4 +1,4 @@
-"""Victim selection as mathematics: the joint model and its reductions, for CP-SAT and as a MIP."""
+"""Mathematical models of victim selection: the joint model and its reductions, for CP-SAT and as a MIP."""
 
 from typing import Any
 

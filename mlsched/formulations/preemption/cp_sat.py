@@ -1,4 +1,4 @@
-"""Victim selection for CP-SAT: the joint model, or one covering model a node when a single TE job waits."""
+"""Victim selection for CP-SAT: the joint model, or one covering model per node for a single waiting TE job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def build(
 
 
 def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
-    """The CP-SAT model of `_model`'s docstring."""
+    """Return the CP-SAT model of `_model`'s docstring."""
     from ortools.sat.python import cp_model
 
     instance, cp = reduced.instance, cp_model.CpModel()

@@ -23,7 +23,7 @@ def build(
 
 
 def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
-    """The Pyomo model of `_model`'s docstring."""
+    """Return the Pyomo model of `_model`'s docstring."""
     import pyomo.environ as pyo
 
     instance, mip = reduced.instance, pyo.ConcreteModel()
@@ -62,7 +62,7 @@ def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
 
 
 def _longest_grace(mip: Any, reduced: Reduced) -> Any:
-    """The longest grace period among victims by levels: grace[g] = some victim needs g or more.
+    """Return the longest grace period among victims by levels: grace[g] = some victim needs g or more.
 
     The sum of steps is exact in integers and its linear relaxation is tighter than `grace >= grace_j x_j`.
     """

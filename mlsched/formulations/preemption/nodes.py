@@ -1,12 +1,13 @@
-"""Victim selection by nodes: what a node may host, at what cost, and the knapsack that prices make of it.
+"""Victim selection by nodes: possible hostings of a node, their costs, and the pricing knapsack.
 
-A *room* of a node is what is free there once some victims are suspended: a cost and an amount of each resource. Rooms
-that cost no less than another which is as large are dropped. A *hosting* is a set of TE jobs that fit a room of a node;
-its cost is that of the cheapest such room. With a price for every TE job, the hosting of a node that is worth most is
-found by a knapsack over its rooms: depth first, TE jobs in the order of price per weight (a weighted sum of demands),
-bounded by the knapsack that may take parts of jobs, of this weight and of every single resource.
+A *room* of a node is its free capacity after suspending some victims: a cost and an amount of each resource. A room
+is dropped if another room is at least as large and costs at most as much. A *hosting* is a set of TE jobs that fit a
+room of a node; its cost is the cost of the cheapest such room. With a price for every TE job, the most valuable
+hosting of a node is found by a knapsack over its rooms. The search is depth first, TE jobs in the order of price per
+weight (a weighted sum of demands). Its bound is the fractional knapsack of this weight and of every single resource.
 
-All prices are integers, and what bounds are made of is exact: floats only sort out rooms that are far from worth it.
+All prices are integers, and the inputs of bounds are exact: floats only exclude rooms whose value is far from
+sufficient.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.instances.preemption import Instance
 
-#: Rooms of one node, beyond which the instance is refused.
+#: Most rooms of one node; larger instances are refused.
 MOST_ROOMS = 20_000
 #: Largest table of all amounts, in cells.
 MOST_CELLS = 500_000
-#: What a price is multiplied by to be an integer.
+#: Factor that makes prices integers.
 SCALE = 2**10
-#: Relative margin within which floats decide nothing.
+#: Relative margin within which float comparisons are not trusted.
 MARGIN = 1e-9
 
 
@@ -43,7 +44,7 @@ class Rooms:
 
     def __init__(self, rows: list[Room], demand: IntArray) -> None:
         least = demand.min(axis=0).tolist() if len(demand) else [0] * demand.shape[1]
-        # A room in which no TE job fits hosts nothing.
+        # A room that is too small for every TE job does not host any.
         rows = [one for one in rows if all(a >= b for a, b in zip(one[2], least, strict=True))]
         self.demand = demand
         self.node = np.array([row[0] for row in rows], dtype=np.int64)
@@ -52,19 +53,20 @@ class Rooms:
         self.victims = [row[3] for row in rows]
         most = np.maximum(self.amount.max(axis=0, initial=1), 1)
         unit = 10**6 // most + 1
-        #: Where amounts are few, a table of them all is quick: the amounts of jobs and rooms in steps, and its shape.
+        #: Table of all amounts, if they are few: the amounts of jobs and rooms in steps, and its shape.
         step = np.maximum(np.gcd.reduce(self.demand, axis=0), 1) if len(self.demand) else np.ones_like(most)
         self.steps, cells = self.demand // step, self.amount // step
         self.cells = np.minimum(cells, self.steps.sum(axis=0))
         self.shape = tuple((self.cells.max(axis=0, initial=0) + 1).tolist())
         self.tabulable = math.prod(self.shape) <= MOST_CELLS
-        #: Weights of a TE job and capacities of a room, for each of which the jobs of a room fit: a sum, each resource.
+        #: Weights of TE jobs and capacities of rooms: a weighted sum, then each resource; the jobs of a room fit in
+        #: all.
         self.weights = np.column_stack([self.demand @ unit, self.demand])
         self.capacities = np.column_stack([self.amount @ unit, self.amount])
 
     @classmethod
     def of(cls, instance: Instance, cost: IntArray, deadline: Deadline) -> Rooms:
-        """Those of an instance, where job j costs `cost[j]` as a victim. Raises TooLarge."""
+        """Return the rooms of an instance, with `cost[j]` for job j as a victim. Raises TooLarge."""
         here: list[list[int]] = [[] for _ in instance.node_capacity]
         for j in np.flatnonzero(instance.preemptible).tolist():
             here[int(instance.job_node[j])].append(j)
@@ -79,29 +81,29 @@ class Rooms:
                     (paid + own, tuple(a + b for a, b in zip(room, demand[j], strict=True)), (*victims, j))
                     for paid, room, victims in rooms
                 ]
-                rooms = _efficient(rooms + grown)
+                rooms = _undominated_rooms(rooms + grown)
                 if len(rooms) > MOST_ROOMS:
                     raise TooLarge(f"columns: node {n} has more than {MOST_ROOMS} rooms; use cp-sat or highs")
             rows += [(n, *one) for one in rooms]
         return cls(rows, instance.te_demand)
 
     def cheapest(self, node: int, jobs: tuple[int, ...]) -> int | None:
-        """The cheapest room of a node in which these jobs fit."""
+        """Return the cheapest room of a node in which these jobs fit."""
         need = self.demand[list(jobs)].sum(axis=0)
         first, last = np.searchsorted(self.node, [node, node + 1])
         fits = np.flatnonzero((self.amount[first:last] >= need).all(axis=1))
-        return int(first + fits[0]) if fits.size else None  # they are listed cheapest first
+        return int(first + fits[0]) if fits.size else None  # rooms are listed cheapest first
 
 
-def _efficient(
+def _undominated_rooms(
     rooms: list[tuple[int, tuple[int, ...], tuple[int, ...]]],
 ) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
-    """Those that no other one replaces, cheapest first."""
-    kept: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
+    """Return the rooms that are not dominated, cheapest first."""
+    survivors: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
     for one in sorted(rooms):
-        if not any(all(a >= b for a, b in zip(other[1], one[1], strict=True)) for other in kept):
-            kept.append(one)
-    return kept
+        if not any(all(a >= b for a, b in zip(other[1], one[1], strict=True)) for other in survivors):
+            survivors.append(one)
+    return survivors
 
 
 class Priced:
@@ -112,15 +114,15 @@ class Priced:
         sums = rooms.weights[:, 0].tolist()
         worth = sorted(range(len(price)), key=lambda t: (sums[t] > 0, Fraction(-int(price[t]), max(1, sums[t]))))
         self.jobs = [(int(price[t]), sums[t], rooms.demand[t].tolist(), t) for t in worth]
-        #: In floats: the cost of each room less the most that jobs there can be worth; never above the truth by more
-        #: than the margin.
+        #: In floats: the cost of each room minus the largest value of jobs there; above the truth by at most the
+        #: margin.
         self.least = rooms.cost * float(SCALE) - self._gain_at_most()
         self.margin = MARGIN * (float(price.sum()) + SCALE * float(rooms.cost.max(initial=0)) + 1)
 
     def _gain_at_most(self) -> Any:
         best = np.full(len(self.rooms.cost), float(self.price.sum()))
         for k in range(self.rooms.weights.shape[1]):
-            weight = np.maximum(self.rooms.weights[:, k], 1e-9)  # for np.interp, which wants rising places
+            weight = np.maximum(self.rooms.weights[:, k], 1e-9)  # np.interp needs rising places
             order = np.argsort(-self.price / weight, kind="stable")
             total = np.concatenate([[0.0], np.cumsum(weight[order])])
             worth = np.concatenate([[0.0], np.cumsum(self.price[order].astype(np.float64))])
@@ -129,10 +131,10 @@ class Priced:
         return best
 
     def tabulated(self, below: IntArray) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """Of each node, the cheapest hosting if its priced cost is less than `below[node]`: (node, priced cost, jobs).
+        """Yield each node's cheapest hosting if its priced cost is less than `below[node]`: (node, priced cost, jobs).
 
-        A dynamic program over all amounts of resources, the same for all rooms: `worth[a]` is the most that TE jobs are
-        worth that together need no more than a.
+        A dynamic program over all amounts of resources, the same for all rooms: `worth[a]` is the largest value of TE
+        jobs that together need at most a.
         """
         rooms = self.rooms
         worth = np.zeros(rooms.shape, dtype=np.int64)
@@ -142,46 +144,47 @@ class Priced:
             if (need < rooms.shape).all():
                 with_it = tuple(slice(k, None) for k in need)
                 before = tuple(slice(None, n - k) for n, k in zip(rooms.shape, need.tolist(), strict=True))
-                taken = np.zeros(rooms.shape, dtype=bool)
+                picks = np.zeros(rooms.shape, dtype=bool)
                 gained = worth[before] + self.price[t]
-                taken[with_it] = gained > worth[with_it]
+                picks[with_it] = gained > worth[with_it]
                 worth[with_it] = np.maximum(worth[with_it], gained)
-                took.append((t, taken))
+                took.append((t, picks))
         cost = rooms.cost * SCALE - worth[tuple(rooms.cells.T)]
         rows = np.lexsort((cost, rooms.node))
         rows = rows[np.unique(rooms.node[rows], return_index=True)[1]]
         for row in rows[cost[rows] < below[rooms.node[rows]]].tolist():
             at, jobs = rooms.cells[row].copy(), list[int]()
-            for t, taken in reversed(took):
-                if taken[tuple(at)]:
+            for t, picks in reversed(took):
+                if picks[tuple(at)]:
                     jobs.append(t)
                     at -= rooms.steps[t]
             yield int(rooms.node[row]), int(cost[row]), tuple(jobs)
 
     def greedy(self, below: IntArray) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """Of some nodes, a hosting of a priced cost less than `below[node]`: (node, priced cost, jobs).
+        """Yield hostings of some nodes with a priced cost less than `below[node]`: (node, priced cost, jobs).
 
-        Each room takes TE jobs in an order as long as they fit, all rooms at once; the orders are those of price per
+        Each room takes TE jobs in an order as long as they fit, all rooms at once. The orders are by price per
         weight, for each weight.
         """
         rooms = self.rooms
         for k in range(rooms.weights.shape[1]):
             order = np.argsort(-self.price / np.maximum(rooms.weights[:, k], 1e-9), kind="stable")
-            left, cost = rooms.amount.copy(), rooms.cost * SCALE
-            taken = np.zeros((len(cost), len(self.price)), dtype=bool)
+            remaining, cost = rooms.amount.copy(), rooms.cost * SCALE
+            picks = np.zeros((len(cost), len(self.price)), dtype=bool)
             for t in order[self.price[order] > 0].tolist():
-                fits = (left >= rooms.demand[t]).all(axis=1)
-                left[fits] -= rooms.demand[t]
+                fits = (remaining >= rooms.demand[t]).all(axis=1)
+                remaining[fits] -= rooms.demand[t]
                 cost[fits] -= self.price[t]
-                taken[fits, t] = True
+                picks[fits, t] = True
             rows = np.lexsort((cost, rooms.node))
             rows = rows[np.unique(rooms.node[rows], return_index=True)[1]]
             for row in rows[cost[rows] < below[rooms.node[rows]]].tolist():
-                yield int(rooms.node[row]), int(cost[row]), tuple(np.flatnonzero(taken[row]).tolist())
+                yield int(rooms.node[row]), int(cost[row]), tuple(np.flatnonzero(picks[row]).tolist())
 
     def hostings(self, below: IntArray, deadline: Deadline) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """Of each node, hostings of a priced cost less than `below[node]`, each cheaper than the one before it, the
-        cheapest last: (node, priced cost, jobs).
+        """Yield each node's hostings of a priced cost less than `below[node]`: (node, priced cost, jobs).
+
+        Each is cheaper than the hosting before it; the cheapest comes last.
         """
         limit = below.copy()
         rows = np.flatnonzero(self.least < below[self.rooms.node] + self.margin)
@@ -189,24 +192,24 @@ class Priced:
             deadline.check()
             node = int(self.rooms.node[row])
             if self.least[row] < limit[node] + self.margin:
-                for priced, jobs in self._in_room(row, int(limit[node]), deadline):
+                for priced, jobs in self._room_hostings(row, int(limit[node]), deadline):
                     limit[node] = priced
                     yield node, priced, jobs
 
     def all_hostings(self, below: IntArray, deadline: Deadline, most: int) -> dict[tuple[int, tuple[int, ...]], int]:
-        """(node, jobs) -> cost, of all hostings of a priced cost less than `below[node]`. TooLarge beyond `most`."""
-        found: dict[tuple[int, tuple[int, ...]], int] = {}
+        """Return (node, jobs) -> cost of all hostings priced below `below[node]`; TooLarge beyond `most`."""
+        result: dict[tuple[int, tuple[int, ...]], int] = {}
         for row in np.flatnonzero(self.least < below[self.rooms.node] + self.margin).tolist():
             deadline.check()
             node, cost = int(self.rooms.node[row]), int(self.rooms.cost[row])
-            for _, jobs in self._in_room(row, int(below[node]), deadline, every=True):
+            for _, jobs in self._room_hostings(row, int(below[node]), deadline, every=True):
                 key = (node, tuple(sorted(jobs)))
-                found[key] = min(cost, found.get(key, cost))
-                if len(found) > most:
+                result[key] = min(cost, result.get(key, cost))
+                if len(result) > most:
                     raise TooLarge(f"more than {most} hostings")
-        return found
+        return result
 
-    def _in_room(
+    def _room_hostings(
         self, row: int, below: int, deadline: Deadline, *, every: bool = False
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         left = self.rooms.amount[row].tolist()

@@ -1,4 +1,4 @@
-"""Allocation of cores as mathematics: the MIP, and the Lagrangian relaxation of the cores."""
+"""Mathematical models of core allocation: the MIP, and the Lagrangian relaxation of the cores."""
 
 from mlsched.core.models import Group, Models
 from mlsched.formulations.quality.highs import OBJECTIVES, model

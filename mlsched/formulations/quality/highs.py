@@ -1,16 +1,16 @@
 """Quality as a Pyomo MIP, solved by HiGHS (or by any Pyomo solver a user has).
 
-Every running job gets the instance's `least` cores. A job's table matters only where it changes: its steps are the
+Every running job gets the instance's `least` cores. A job's table matters only at its changes. Its steps are the
 numbers b_1 < b_2 < ... of cores above `least` at which its gain (for the total) or its loss (for the worst loss)
 improves; in a complete model, all numbers up to its cap. cores[i, b] = 1 when job i gets b cores or more:
 
     cores[i, b_s] <= cores[i, b_{s-1}],    sum over i, s of (b_s - b_{s-1}) cores[i, b_s] <= available - least * jobs
-    total_loss_reduction = sum weight (gain after step s - gain before it) cores[i, b_s]  +  what `least` brings
+    total_loss_reduction = sum weight (gain after step s - gain before it) cores[i, b_s]  +  gain of `least` cores
 
-The worst loss is expressed by levels, without a big M. Let v_0 be the largest of the losses that no core can improve,
-and v_1 < v_2 < ... the distinct weighted losses above it; worst[v] = 1 when the worst loss is v or more. A job without
-step s keeps its loss v before that step, so cores[i, b_s] + worst[v] >= 1. The objective
-v_0 + sum (v_k - v_{k-1}) worst[v_k] is exact in integers.
+The worst loss is expressed by levels, without a big M. Let v_0 be the largest of the losses that cores cannot
+improve, and v_1 < v_2 < ... the distinct weighted losses above it; worst[v] = 1 when the worst loss is v or more. A
+job without step s keeps its loss v before that step, so cores[i, b_s] + worst[v] >= 1. The objective v_0 + sum (v_k -
+v_{k-1}) worst[v_k] is exact in integers.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from mlsched.core.models import FAST, Size
 from mlsched.core.registry import model_builder
 from mlsched.instances.quality import Instance, Plan
 
-#: An objective's constant, its expression, and variables that are 1 where it is at least so large.
+#: An objective's constant, its expression, and (level, variable) pairs: 1 if the objective is at least the level.
 Expressed = tuple[int, Any, list[tuple[Any, int]]]
-#: Of each running job, its numbers of cores: `least`, then the steps.
+#: Numbers of cores of each running job: `least`, then the steps.
 Steps = dict[int, list[int]]
 
 
-def _total(mip: Any, steps: Steps, value: dict[int, list[int]], deadline: Deadline) -> Expressed:
-    """The sum of the jobs' values."""
+def _express_total(mip: Any, steps: Steps, value: dict[int, list[int]], deadline: Deadline) -> Expressed:
+    """Return the sum of the jobs' values."""
     rise = sum(
         (after - before) * mip.cores[i, count]
         for i, values in deadline.over(value.items())
@@ -44,11 +44,11 @@ def _total(mip: Any, steps: Steps, value: dict[int, list[int]], deadline: Deadli
     return sum(values[0] for values in value.values()), rise, []
 
 
-def _worst(mip: Any, steps: Steps, loss: dict[int, list[int]], deadline: Deadline) -> Expressed:
-    """The largest of the jobs' losses, by levels."""
+def _express_worst(mip: Any, steps: Steps, loss: dict[int, list[int]], deadline: Deadline) -> Expressed:
+    """Return the largest of the jobs' losses, by levels."""
     import pyomo.environ as pyo
 
-    # The largest of the losses that no core can improve: below it there is nothing to decide.
+    # The largest of the losses that cores cannot improve is a lower bound.
     lower_bound = max((values[-1] for values in loss.values()), default=0)
     levels = sorted({lower_bound, *(v for values in loss.values() for v in values if v > lower_bound)})
     mip.worst = pyo.Var(levels[1:], domain=pyo.Binary)
@@ -63,8 +63,8 @@ def _worst(mip: Any, steps: Steps, loss: dict[int, list[int]], deadline: Deadlin
     return lower_bound, rise, [(mip.worst[level], level) for level in levels[1:]]
 
 
-#: Objective -> the table of the jobs' values, and what expresses it; that is given job i's values by steps.
-OBJECTIVES = {"total_loss_reduction": ("gain", _total), "worst_loss": ("loss", _worst)}
+#: Objective -> the table of the jobs' values, and the function that expresses it from job i's values by steps.
+OBJECTIVES = {"total_loss_reduction": ("gain", _express_total), "worst_loss": ("loss", _express_worst)}
 
 
 @model_builder("highs", problem="quality", backend="highs", objectives=tuple(OBJECTIVES))
@@ -76,13 +76,13 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
 def model(
     instance: Instance, objectives: tuple[str, ...], size: Size = FAST, deadline: Deadline | None = None
 ) -> Formulation:
-    """The model of this module's docstring."""
+    """Return the model of this module's docstring."""
     import pyomo.environ as pyo
 
     mip, deadline = pyo.ConcreteModel(), deadline or Deadline()
     running, least = instance.running.tolist(), instance.least
     steps: Steps = {
-        i: (least + _steps(instance, i, objectives, size.complete)).tolist() for i in deadline.over(running)
+        i: (least + _steps_of_job(instance, i, objectives, size.complete)).tolist() for i in deadline.over(running)
     }
     size.check(sum(len(counts) - 1 for counts in steps.values()))
     mip.cores = pyo.Var([(i, count) for i in running for count in steps[i][1:]], domain=pyo.Binary)
@@ -90,13 +90,13 @@ def model(
     for i in deadline.over(running):
         for before, count in itertools.pairwise(steps[i][1:]):
             mip.order[i, count] = mip.cores[i, count] <= mip.cores[i, before]
-    used = sum(
+    use = sum(
         (count - before) * mip.cores[i, count]
         for i in deadline.over(running)
         for before, count in itertools.pairwise(steps[i])
     )
     if len(mip.cores):
-        mip.capacity = pyo.Constraint(expr=used <= instance.available - least * len(running))
+        mip.capacity = pyo.Constraint(expr=use <= instance.available - least * len(running))
     terms: dict[str, tuple[Term, ...]] = {}
     constant: dict[str, int] = {}
     levels: dict[str, list[tuple[Any, int]]] = {}
@@ -108,11 +108,11 @@ def model(
         terms[name] = (Term(1, expression),)
 
     def decode(value_of: Callable[[Any], int]) -> Plan:
-        taken = dict.fromkeys(running, least)
+        picks = dict.fromkeys(running, least)
         for i, count in mip.cores:
             if value_of(mip.cores[i, count]):
-                taken[i] = max(taken[i], count)
-        return instance.plan(np.array([taken[i] for i in running], dtype=np.int64))
+                picks[i] = max(picks[i], count)
+        return instance.plan(np.array([picks[i] for i in running], dtype=np.int64))
 
     def encode(plan: Plan) -> list[tuple[Any, int]]:
         values = [(mip.cores[i, count], int(plan.cores[i] >= count)) for i, count in mip.cores]
@@ -122,8 +122,8 @@ def model(
     return Formulation(mip, terms, decode, encode, constant)
 
 
-def _steps(instance: Instance, job: int, objectives: tuple[str, ...], every: bool) -> IntArray:
-    """0 and the numbers of cores beyond `least`, up to cap and room, at which an objective improves, or all."""
+def _steps_of_job(instance: Instance, job: int, objectives: tuple[str, ...], every: bool) -> IntArray:
+    """Return 0 and the numbers of cores beyond `least`, up to cap and room, at which an objective improves, or all."""
     room = instance.available - instance.least * len(instance.running)
     stop = min(int(instance.most[job]), instance.least + room) + 1
     if every:

@@ -1,16 +1,16 @@
-"""The Lagrangian relaxation of the capacity: a price for a core, what the jobs then demand, and what that proves.
+"""The Lagrangian relaxation of the core capacity: a price per core, the jobs' demand at it, and the resulting bound.
 
-The total loss reduction is a multiple-choice knapsack: every running job j gets the instance's `least` cores and b >= 0
-more, of value v[j, b], at most R of these in all. At a price p >= 0 for a core, each job takes what is best for itself,
+The total loss reduction is a multiple-choice knapsack: every running job j gets the instance's `least` cores and b >=
+0 more, of value v[j, b], at most R of these in all. At a price p >= 0 per core, each job makes its best choice,
 m_j(p) = max_b v[j, b] - p b, and
 
     bound(p) = p R + sum_j m_j(p) >= optimum.
 
-The demand of the jobs falls as the price rises. At the lowest price at which it fits, bound(p) is the optimum over the
-concave envelopes of the tables, but for rounding the price to an integer, and the demand is what a greedy on those
-envelopes takes before its first jump that does not fit. `fill` spends the cores that remain.
+The demand of the jobs falls as the price rises. At the lowest price at which it fits, bound(p) is the optimum over
+the concave envelopes of the tables, but for rounding the price to an integer. The demand is then the result of a
+greedy on those envelopes before its first jump that does not fit. `fill` spends the remaining cores.
 
-Everything is exact in int64: prices stay below 2^60 / R, values below 2^53.
+All computations are exact in int64: prices stay below 2^60 / R, values below 2^53.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Choices:
 
     @property
     def dearest(self) -> int:
-        """A price at which nobody buys, or the highest that cannot overflow."""
+        """Return a price at which demand is 0, or the highest that cannot overflow."""
         top = int(self.value.max(initial=0)) + 1
         return min(top, _PRICE // max(self.room, int(self.value.shape[1]), 1))
 
 
 def choices(instance: Instance) -> Choices:
-    """The multiple-choice knapsack of an instance; values of options beyond a cap repeat the cap's."""
+    """Return the multiple-choice knapsack of an instance; values of options beyond a cap repeat the cap's."""
     running = instance.running
     if not len(running):
         nothing = np.zeros((0, 1), dtype=np.int64)
@@ -65,34 +65,34 @@ def choices(instance: Instance) -> Choices:
 
 
 def demand(problem: Choices, price: int) -> IntArray:
-    """What each job takes at `price`: the smallest b that maximises value - price * b."""
+    """Return each job's demand at `price`: the smallest b that maximises value - price * b."""
     cost = price * np.arange(problem.value.shape[1], dtype=np.int64)
     return np.asarray(np.argmax(problem.value - cost, axis=1))
 
 
 def clearing_price(problem: Choices) -> tuple[int, IntArray]:
-    """The lowest integer price at which the demand fits into the room, and that demand.
+    """Return the lowest integer price at which the demand fits into the room, and that demand.
 
-    Where values are so large that prices had to be cut, no demand may fit: then it is 0 for every job.
+    If large values limit the prices, the demand may exceed the room at all prices: then it is 0 for every job.
     """
     low, high = -1, problem.dearest
-    bought = demand(problem, high)
-    if int(bought.sum()) > problem.room:
-        return high, np.zeros_like(bought)
+    purchase = demand(problem, high)
+    if int(purchase.sum()) > problem.room:
+        return high, np.zeros_like(purchase)
     while high - low > 1:
         middle = (low + high) // 2
-        wanted = demand(problem, middle)
-        if int(wanted.sum()) <= problem.room:
-            high, bought = middle, wanted
+        target = demand(problem, middle)
+        if int(target.sum()) <= problem.room:
+            high, purchase = middle, target
         else:
             low = middle
-    return high, bought
+    return high, purchase
 
 
 def fill(problem: Choices, bought: IntArray) -> IntArray:
-    """`bought`, increased by the jump of most value per core as long as one fits into the remaining cores.
+    """Return `bought`, increased by the jump of most value per core as long as one fits into the remaining cores.
 
-    Of equal jumps, the wider one is made, then that of the earlier job. A jump of no value is not made.
+    Of equal jumps, the wider comes first, then the earlier job. Jumps without value are skipped.
     """
     cores = bought.copy()
     remaining = problem.room - int(cores.sum())
@@ -114,7 +114,7 @@ def fill(problem: Choices, bought: IntArray) -> IntArray:
 
 
 def _best_exactly(problem: Choices, cores: IntArray, jump: IntArray, near: IntArray) -> int:
-    """Of jobs whose rates differ by rounding only: that of the highest rate in integers, the widest jump, the first."""
+    """Compare jobs with nearly equal rates in integers; return the highest rate, widest jump, then first job."""
     best, top, width = -1, 0, 1
     for job in near.tolist():
         gain, cost = int(problem.value[job, cores[job] + jump[job]] - problem.value[job, cores[job]]), int(jump[job])
@@ -127,12 +127,12 @@ def _best_exactly(problem: Choices, cores: IntArray, jump: IntArray, near: IntAr
 def _best_jumps(
     problem: Choices, cores: IntArray, remaining: int, jobs: IntArray
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], IntArray]:
-    """For each of `jobs`: the highest value per core of a jump within `remaining` cores, and the widest such jump."""
+    """Return each job's highest value per core of a jump within `remaining` cores, and the widest such jump."""
     widest = min(remaining, problem.value.shape[1] - 1)
     if widest <= 0 or not jobs.size:
         return np.zeros(len(jobs)), np.ones(len(jobs), dtype=np.int64)
     steps = np.arange(1, widest + 1)
-    # Values are flat beyond a cap, so a jump past it has a lower rate than one to it and is never the best.
+    # Values are flat beyond a cap, so a jump beyond it has a lower rate than the jump to it and is never the best.
     target = np.minimum(cores[jobs, None] + steps, problem.last[jobs, None])
     here = problem.value[jobs, cores[jobs]]
     rates = (np.take_along_axis(problem.value[jobs], target, axis=1) - here[:, None]) / steps
@@ -141,7 +141,7 @@ def _best_jumps(
 
 
 def bound(problem: Choices, price: int) -> tuple[int, IntArray]:
-    """bound(price) of the module's docstring, and m_j(price)."""
+    """Return bound(price) of the module's docstring, and m_j(price)."""
     cost = price * np.arange(problem.value.shape[1], dtype=np.int64)
     net = (problem.value - cost).max(axis=1, initial=0)
     return price * problem.room + int(net.sum()), net

@@ -1,4 +1,4 @@
-"""Task graphs as mathematics: the task-level model, the moulded variant, and bounds."""
+"""Mathematical models of task graphs: the task-level model, the moulded variant, and bounds."""
 
 from mlsched.core.models import Models, NativeModels
 from mlsched.formulations.taskgraph._groups import COLUMNS, CONSTRAINTS, ROWS, VARIABLES

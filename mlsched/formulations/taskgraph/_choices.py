@@ -1,4 +1,4 @@
-"""What every CP-SAT model of a task graph decides beside time: which optional iterations run, and where each run is."""
+"""Decisions of all CP-SAT models of a task graph apart from time: optional iterations and places of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import Place, symmetric
 
-#: 0, 1, or a literal of CP-SAT: whether something holds.
+#: 0, 1, or a literal of CP-SAT.
 Literal = Any
 Run = tuple[int, int]
 
@@ -17,8 +17,8 @@ Run = tuple[int, int]
 class Choices:
     """The literals of iterations and places in a model `cp`.
 
-    runs[j, i]: whether an optional iteration runs. where[run]: place -> literal; the same object for all runs of a task
-    that may not move. ranks: classes of interchangeable nodes that are used in the order of the tasks.
+    runs[j, i]: an optional iteration runs. where[run]: place -> literal; the same object for all runs of a task that
+    may not move. ranks: classes of interchangeable nodes that are used in the order of the tasks.
     """
 
     def __init__(self, layout: Layout, cp: Any, group: Sequence[Place]) -> None:
@@ -32,11 +32,11 @@ class Choices:
         self.apart_literals: dict[tuple[int, int], Literal] = {}
         self.conjunctions: dict[tuple[int, int], Literal] = {}
         self.ranks: Sequence[tuple[int, ...]] = ()
-        self._optional_iterations()
+        self._add_optional_iterations()
         self._places()
 
-    def _optional_iterations(self) -> None:
-        """An optional iteration runs only after the one before it."""
+    def _add_optional_iterations(self) -> None:
+        """Let an optional iteration run only after the iteration before it."""
         for j in range(self.layout.jobs):
             for i in range(self.layout.mandatory[j], self.layout.maximum[j]):
                 self.runs[j, i] = self.cp.new_bool_var("")
@@ -44,14 +44,14 @@ class Choices:
                     self.cp.add_implication(self.runs[j, i], self.runs[j, i - 1])
 
     def _places(self) -> None:
-        """Each run is on one of the places that it may use."""
+        """Put each run on one of the places that it may use."""
         layout = self.layout
-        known: dict[int, dict[int, Literal]] = {}
+        present: dict[int, dict[int, Literal]] = {}
         places_of: dict[tuple[int, ...], list[int]] = {}
         only: list[dict[int, Literal]] = [{p: 1} for p in range(len(self.places))]
         for _, i, k in layout.runs():
-            if layout.sticky and k in known:
-                self.where[k, i] = known[k]
+            if layout.sticky and k in present:
+                self.where[k, i] = present[k]
                 continue
             nodes = layout.nodes_of(k, i) if layout.fixed else layout.allowed[k]
             if nodes not in places_of:
@@ -65,18 +65,18 @@ class Choices:
             else:
                 choice = {p: self.cp.new_bool_var("") for p in allowed}
                 self.cp.add_exactly_one(choice.values())
-            self.where[k, i] = known[k] = choice
+            self.where[k, i] = present[k] = choice
 
     def node_of(self, run: Run, value: Callable[[Literal], int]) -> int:
-        """The node of a run in a solution, where places are single nodes."""
+        """Return the node of a run in a solution; places must be single nodes."""
         return self.places[next(p for p, y in self.where[run].items() if value(y))].nodes[0]
 
     def running(self, j: int, i: int) -> Literal:
-        """Whether iteration i of job j runs."""
+        """Return the literal of iteration i of job j."""
         return self.runs.get((j, i), 1)
 
     def both(self, a: Literal, b: Literal) -> Literal:
-        """Whether two literals both hold."""
+        """Return a literal for the conjunction of two literals."""
         if isinstance(a, int):
             return b if a else 0
         if isinstance(b, int):
@@ -91,7 +91,7 @@ class Choices:
         return self.conjunctions[key]
 
     def apart(self, a: Run, b: Run) -> Literal:
-        """Whether two runs are on different nodes."""
+        """Return a literal: two runs are on different nodes."""
         one, other = self.where[a], self.where[b]
         if one is other:
             return 0
@@ -115,16 +115,16 @@ class Choices:
         return self.apart_literals[key]
 
     def away(self, run: Run, node: int) -> Literal:
-        """Whether a run is not on a node; places are single nodes wherever this matters."""
+        """Return a literal: a run is not on a node; the places must be single nodes if this matters."""
         choice, p = self.where[run], self.place_of[node]
         if p not in choice:
             return 1
         return 0 if len(choice) == 1 else choice[p].negated()
 
     def sent(self, j: int, i: int, k: int) -> list[tuple[int, Literal]]:
-        """(volume, whether it is sent between nodes) of what run (k, i) receives, if its iteration runs."""
+        """Return (volume, literal of a transfer between nodes) of the inputs of run (k, i), if its iteration runs."""
         layout = self.layout
-        sent = []
+        volume = []
         for arc in layout.into[k]:
             source = i - arc.lag
             if not arc.volume or (source < layout.finished[j] and not layout.finished[j]):
@@ -133,14 +133,15 @@ class Choices:
                 between = self.away((k, i), layout.home[arc.u])
             else:
                 between = self.apart((arc.u, source), (k, i))
-            sent.append((arc.volume, self.both(between, self.running(j, i))))
-        return sent
+            volume.append((arc.volume, self.both(between, self.running(j, i))))
+        return volume
 
     def break_symmetry(self) -> None:
-        """Of interchangeable nodes, the c-th is used only after a task before uses the one before it.
+        """Use the c-th of interchangeable nodes only after an earlier task uses the node before it.
 
-        Valid: every plan can be renamed so (`symmetric`), which changes no value. Tasks in the order of their numbers;
-        the first iteration of each is looked at, later ones follow or, where runs may move, are left free.
+        Valid: every plan can be renamed in this way (`symmetric`) without changing a value. Tasks are in the order of
+        their numbers. The first iteration of each is constrained; later iterations follow or, if runs may move, are
+        left free.
         """
         layout = self.layout
         if any(place.whole for place in self.places) or not layout.sticky:

@@ -1,8 +1,9 @@
-"""Columns of the moulded variant: a placement of a whole job that runs as a gang.
+"""Columns of the moulded variant: a placement of a complete job that runs as a gang.
 
-A column fixes a node for every task of a job and an offset for every run of an iteration; the next iteration follows a
-cycle later. The job then takes first + cycle * (iterations - 1) ticks and holds, from start to end, the most that its
-tasks use of each node at any time. Every column with a start is a task-level plan, so the task level is never worse.
+A column fixes a node for every task of a job and an offset for every run of an iteration; the next iteration follows
+a cycle later. The job then takes first + cycle * (iterations - 1) ticks. From start to end it occupies, on each node,
+the maximum use of its tasks at any time. Every column with a start is a task-level plan, so the optimum of the task
+level is at least as good.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from mlsched.formulations.taskgraph._gpus import refuse_apart
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
-#: Placements of one job that are looked at, and modes that are kept for all jobs.
+#: Most placements of one job that are tried, and most modes that are kept for all jobs.
 MOST_PLACEMENTS, MOST_MODES = 20_000, 20_000
-#: Placements that are held against all others at once.
+#: Number of placements that are compared with all others at once.
 BLOCK = 128
-#: Objectives to which it matters how many iterations a job runs beyond those that must.
+#: Objectives that depend on the number of optional iterations.
 ACCURACIES = frozenset({"accuracy_met", "total_accuracy"})
 
 
@@ -46,17 +47,17 @@ class Column:
     release: int
 
     def end(self, iterations: int) -> int:
-        """When so many iterations have ended, after the start."""
+        """Return the time from the start to the end of these iterations."""
         return self.first + self.cycle * (iterations - 1)
 
     def traffic(self, iterations: int) -> int:
-        """The traffic of so many iterations."""
+        """Return the traffic of these iterations."""
         return self.traffic_first + self.traffic_cycle * (iterations - 1)
 
 
 @dataclasses.dataclass(frozen=True)
 class Mode:
-    """A job with its column and number of iterations to run; no column: it runs nothing (more)."""
+    """A job with its column and number of iterations to run; without a column it runs no (further) iterations."""
 
     job: int
     column: Column | None
@@ -72,11 +73,11 @@ class Mode:
 
 
 def columns(layout: Layout, j: int, ends_at: Sequence[int], sent_at: Sequence[int]) -> list[Column]:
-    """The columns of job j that no other dominates.
+    """Return the columns of job j that are not dominated.
 
-    What of a column matters, beside its release and what it holds: when so many iterations have ended (`ends_at`), and
-    their traffic (`sent_at`). Both grow by the same with every iteration, so what is smaller at two numbers is smaller
-    at all between.
+    Columns are compared by release, reserved amounts, the ends of their iterations (`ends_at`) and their traffic
+    (`sent_at`). Both grow linearly with the iterations, so a column that is smaller at two numbers is smaller at all
+    between.
     """
     tasks = layout.tasks_of[j]
     if any(k in layout.fixed for k in tasks):
@@ -86,29 +87,30 @@ def columns(layout: Layout, j: int, ends_at: Sequence[int], sent_at: Sequence[in
         raise TooLarge(f"moulded: job {j} has {count} placements, more than {MOST_PLACEMENTS}: use cp-sat")
     nodes = np.array(list(itertools.product(*(layout.allowed[k] for k in tasks))), dtype=np.int64)
     shapes, shape_of = _shapes(layout, tasks, nodes)
-    made = [_column(layout, j, dict(zip(tasks, row, strict=True))) for row in nodes[shapes].tolist()]
-    # What a shape's column holds of a task's node is held of the node that the task has elsewhere.
-    hold = np.array([column.hold for column in made], dtype=np.int64)
-    held = np.zeros((len(nodes), *hold.shape[1:]), dtype=np.int64)
+    built_object = [_column(layout, j, dict(zip(tasks, row, strict=True))) for row in nodes[shapes].tolist()]
+    # A shape's column reserves amounts on a task's node; another placement reserves them on its node of the task.
+    hold = np.array([column.hold for column in built_object], dtype=np.int64)
+    usage = np.zeros((len(nodes), *hold.shape[1:]), dtype=np.int64)
     for at in range(len(tasks)):
-        held[np.arange(len(nodes)), nodes[:, at]] = hold[shape_of, nodes[shapes[shape_of], at]]
-    keys = [[c.release, *map(c.end, ends_at), *map(c.traffic, sent_at)] for c in made]
+        usage[np.arange(len(nodes)), nodes[:, at]] = hold[shape_of, nodes[shapes[shape_of], at]]
+    keys = [[c.release, *map(c.end, ends_at), *map(c.traffic, sent_at)] for c in built_object]
     smaller = np.array(keys, dtype=np.int64)[shape_of]
     return [
         dataclasses.replace(
-            made[shape_of[row]],
+            built_object[shape_of[row]],
             node=dict(zip(tasks, nodes[row].tolist(), strict=True)),
-            hold=tuple(map(tuple, held[row].tolist())),
+            hold=tuple(map(tuple, usage[row].tolist())),
         )
-        for row in _undominated(np.concatenate([smaller, held.reshape(len(nodes), -1)], axis=1))
+        for row in _undominated_rows(np.concatenate([smaller, usage.reshape(len(nodes), -1)], axis=1))
     ]
 
 
 def _shapes(layout: Layout, tasks: list[int], nodes: IntArray) -> tuple[IntArray, IntArray]:
-    """A placement (row of `nodes`, one a task) of each shape, and the shape of every placement.
+    """Return a placement (row of `nodes`, one per task) of each shape, and the shape of every placement.
 
-    Placements have one shape if they put the same tasks together, on nodes of equal capacity, and if the same runs are
-    away from what they wait for of the last finished iteration: then their columns differ only in which nodes they are.
+    Placements have the same shape if they put the same tasks together, on nodes of equal capacity, and if the same
+    runs are away from their predecessors in the last finished iteration. Then their columns differ only in the names
+    of nodes.
     """
     alike = {tuple(room): number for number, room in enumerate(layout.capacity)}
     kind = np.array([alike[tuple(room)] for room in layout.capacity], dtype=np.int64)
@@ -122,7 +124,7 @@ def _shapes(layout: Layout, tasks: list[int], nodes: IntArray) -> tuple[IntArray
 
 
 def _column(layout: Layout, j: int, node: dict[int, int]) -> Column:
-    offset = _offsets(layout, j, node)
+    offset = _iteration_offsets(layout, j, node)
     first = max(offset[k] + layout.duration[k] for k in node)
     cycle = max(1, max(layout.duration[k] for k in node))
     for k in node:
@@ -131,14 +133,14 @@ def _column(layout: Layout, j: int, node: dict[int, int]) -> Column:
                 end = offset[arc.u] + layout.duration[arc.u] + (arc.delay if node[arc.u] != node[k] else 0)
                 cycle = max(cycle, end - offset[k])
     several = layout.maximum[j] - layout.finished[j] > 1
-    hold = _held(layout, node, offset, cycle, several)
+    hold = _peak_use(layout, node, offset, cycle, several)
     while any(h > c for row, room in zip(hold, layout.capacity, strict=True) for h, c in zip(row, room, strict=True)):
-        # Iterations that overlap too much drift apart; apart altogether they fit, because the offsets do.
+        # Iterations that overlap too much are moved apart; without overlap they fit, because the offsets do.
         cycle += 1
-        hold = _held(layout, node, offset, cycle, several)
-    sent = [(a, node[a.u] != node[a.v]) for k in node for a in layout.into[k]]
-    traffic = sum(a.volume for a, cut in sent if cut)
-    opening = sum(a.volume for a, cut in sent if cut and not a.lag)
+        hold = _peak_use(layout, node, offset, cycle, several)
+    volume = [(a, node[a.u] != node[a.v]) for k in node for a in layout.into[k]]
+    traffic = sum(a.volume for a, full in volume if full)
+    opening = sum(a.volume for a, full in volume if full and not a.lag)
     release = layout.ready[j]
     if layout.finished[j]:
         for k in node:
@@ -150,8 +152,8 @@ def _column(layout: Layout, j: int, node: dict[int, int]) -> Column:
     return Column(node, offset, first, cycle, hold, opening, traffic, release)
 
 
-def _offsets(layout: Layout, j: int, node: dict[int, int]) -> dict[int, int]:
-    """Starts of one iteration's runs on an empty cluster: each as early as its sources and its node allow."""
+def _iteration_offsets(layout: Layout, j: int, node: dict[int, int]) -> dict[int, int]:
+    """Return starts of one iteration's runs on an empty cluster: each as early as its sources and its node allow."""
     offset: dict[int, int] = {}
     for k in layout.order[j]:
         ready = 0
@@ -162,11 +164,11 @@ def _offsets(layout: Layout, j: int, node: dict[int, int]) -> dict[int, int]:
         here = [u for u in offset if node[u] == node[k] and layout.duration[u]]
         ends = [offset[u] + layout.duration[u] for u in here]
         times = sorted({ready, *(end for end in ends if end > ready)})
-        offset[k] = next(t for t in times if _fits(layout, k, node[k], t, here, offset))
+        offset[k] = next(t for t in times if _fits_on_node(layout, k, node[k], t, here, offset))
     return offset
 
 
-def _fits(layout: Layout, k: int, n: int, t: int, here: list[int], offset: dict[int, int]) -> bool:
+def _fits_on_node(layout: Layout, k: int, n: int, t: int, here: list[int], offset: dict[int, int]) -> bool:
     end = t + layout.duration[k]
     if end == t:
         return True
@@ -178,10 +180,10 @@ def _fits(layout: Layout, k: int, n: int, t: int, here: list[int], offset: dict[
     return True
 
 
-def _held(
+def _peak_use(
     layout: Layout, node: dict[int, int], offset: dict[int, int], cycle: int, several: bool
 ) -> tuple[tuple[int, ...], ...]:
-    """The most in use on each node when iterations follow each other every `cycle` ticks, for ever."""
+    """Return the maximum use of each node if iterations follow each other every `cycle` ticks."""
     length = max(offset[k] + layout.duration[k] for k in node)
     span = cycle if several else max(cycle, length)
     use = np.zeros((layout.nodes, len(layout.instance.resources), max(1, span)), dtype=np.int64)
@@ -191,39 +193,39 @@ def _held(
     return tuple(tuple(int(h) for h in row) for row in use.max(axis=2))
 
 
-def _undominated(table: IntArray) -> list[int]:
-    """Of rows that are nowhere smaller than another, none; of equal ones, the first."""
-    # What dominates another has no larger sum: a row is dominated by one before it, or by none.
-    left = np.lexsort((np.arange(len(table)), table.sum(axis=1)))
-    columns, kept = np.ascontiguousarray(table[left].T), list[int]()
-    while len(left):
+def _undominated_rows(table: IntArray) -> list[int]:
+    """Return the rows that are not dominated (nowhere smaller than another row); of equal rows, the first."""
+    # A dominating row has an equal or smaller sum, so only earlier rows can dominate a row.
+    remaining = np.lexsort((np.arange(len(table)), table.sum(axis=1)))
+    columns, survivors = np.ascontiguousarray(table[remaining].T), list[int]()
+    while len(remaining):
         block = columns[:, :BLOCK]
         free = ~np.tril(_nowhere_smaller(block, block), -1).any(axis=1)
-        kept += left[:BLOCK][free].tolist()
+        survivors += remaining[:BLOCK][free].tolist()
         open_still = ~_nowhere_smaller(columns[:, BLOCK:], block[:, free]).any(axis=1)
-        columns, left = columns[:, BLOCK:][:, open_still], left[BLOCK:][open_still]
-    return sorted(kept)
+        columns, remaining = columns[:, BLOCK:][:, open_still], remaining[BLOCK:][open_still]
+    return sorted(survivors)
 
 
 def _nowhere_smaller(some: IntArray, others: IntArray) -> Any:
-    """Which of some rows are nowhere smaller than which of others; both come as columns."""
-    found = np.ones((some.shape[1], others.shape[1]), dtype=bool)
+    """Return which rows of `some` are nowhere smaller than which of `others`; both come as columns."""
+    result = np.ones((some.shape[1], others.shape[1]), dtype=bool)
     for one, other in zip(some, others, strict=True):
-        found &= one[:, None] >= other
-    return found
+        result &= one[:, None] >= other
+    return result
 
 
 class Moulded:
     """The moulded variant of an instance: the modes of every job that matter to some objectives, and a horizon.
 
-    reason: why it has no plan, if a job that must run has no column.
+    reason: the cause of infeasibility, if a job that must run has no column.
     """
 
     def __init__(self, instance: Instance, objectives: Collection[str]) -> None:
         self.layout = layout = Layout.of(instance)
         refuse_apart(layout, "moulded")
         self.reason = layout.reason
-        self.modes = [self._modes(j, objectives) for j in range(layout.jobs)]
+        self.modes = [self._modes_of_job(j, objectives) for j in range(layout.jobs)]
         if (j := next((j for j, modes in enumerate(self.modes) if not modes), None)) is not None:
             self.reason = self.reason or f"job {j} has no column"
         total = sum(map(len, self.modes))
@@ -233,31 +235,31 @@ class Moulded:
         # Starting a job earlier worsens no objective; after the last release, some job runs until all have ended.
         self.end = max(release, default=0) + sum(max((m.duration for m in modes), default=0) for modes in self.modes)
 
-    def _modes(self, j: int, objectives: Collection[str]) -> list[Mode]:
-        """A job's modes. To objectives that know no accuracy, more iterations than must run are only worse."""
+    def _modes_of_job(self, j: int, objectives: Collection[str]) -> list[Mode]:
+        """Return a job's modes. For objectives without accuracy, optional iterations are never better."""
         layout = self.layout
-        done, mandatory, maximum = layout.finished[j], layout.mandatory[j], layout.maximum[j]
+        finish, mandatory, maximum = layout.finished[j], layout.mandatory[j], layout.maximum[j]
         accurate = not ACCURACIES.isdisjoint(objectives)
-        idle = [Mode(j, None, 0)] if mandatory <= done else []
-        if maximum == done or (idle and not accurate):
+        idle = [Mode(j, None, 0)] if mandatory <= finish else []
+        if maximum == finish or (idle and not accurate):
             return idle
-        fewest = max(mandatory - done, 1)
-        most = maximum - done if accurate else fewest
+        fewest = max(mandatory - finish, 1)
+        most = maximum - finish if accurate else fewest
         every = accurate and layout.instance.accuracy_at == "deadline"
         sent_at = {fewest, most} if "traffic" in objectives else set[int]()
-        found = columns(layout, j, sorted({1 if every else fewest, most}), sorted(sent_at))
-        return idle + [Mode(j, column, number) for column in found for number in range(fewest, most + 1)]
+        result = columns(layout, j, sorted({1 if every else fewest, most}), sorted(sent_at))
+        return idle + [Mode(j, column, number) for column in result for number in range(fewest, most + 1)]
 
     def release(self, mode: Mode) -> int:
-        """The earliest start of a job in this mode; of one that runs nothing, its completion."""
+        """Return the earliest start of a job in this mode; without iterations to run, its completion."""
         return self.layout.idle_completion(mode.job) if mode.column is None else mode.column.release
 
     def ends(self, mode: Mode) -> list[int]:
-        """When the iterations that a mode runs end, after its start."""
+        """Return the ends of a mode's iterations, after its start."""
         return [] if mode.column is None else [mode.column.end(i + 1) for i in range(mode.iterations)]
 
     def timetable(self, chosen: list[tuple[Mode, int]]) -> Timetable:
-        """The task-level plan of a mode and a start for each job."""
+        """Return the task-level plan of a mode and a start for each job."""
         node: dict[tuple[int, int], int] = {}
         start: dict[tuple[int, int], int] = {}
         for mode, begin in chosen:

@@ -1,4 +1,4 @@
-"""What runs take at the same time, in the interval model: cumulative or no-overlap over places and all nodes."""
+"""Capacities in the interval model: cumulative or no-overlap over places and all nodes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from mlsched.formulations.taskgraph._pools import overall
 
 
 def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any]) -> Held:
-    """Rules 5 and 6: the capacities of all places, and, implied, of all nodes together; and those of GPUs that are
-    apart. A run's start and end are expressions.
+    """Add rules 5 and 6: capacities of all places, implied capacities of all nodes together, and individual GPUs.
 
-    A resource that cannot be short on a place is left out.
+    A run's start and end are expressions. A resource that cannot be short on a place is left out.
     """
     layout, cp = choices.layout, choices.cp
     lasting = [(j, i, k) for j, i, k in layout.runs() if layout.duration[k]]
 
     def interval(run: Run, present: Any) -> Any:
-        # A fixed-size interval would make the run's end again.
+        # A fixed-size interval would define the run's end a second time.
         ends = start[run], layout.duration[run[0]], end[run]
         if isinstance(present, int):
             return cp.new_interval_var(*ends, "")
         return cp.new_optional_interval_var(*ends, present, "")
 
-    held = Held(choices)
+    usage = Held(choices)
     here: list[list[tuple[Run, Literal, Any]]] = [[] for _ in choices.places]
     for j, i, k in lasting:
         for p, literal in choices.where[k, i].items():
@@ -39,20 +38,20 @@ def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any])
             share(cp, [each for _, _, each in runs], [1] * len(runs), len(place.nodes))
             continue
         if layout.gpus_apart:
-            held.add(p, [(run, present) for run, present, _ in runs], interval)
+            usage.add(p, [(run, present) for run, present, _ in runs], interval)
         tasks = np.array([k for (k, _), _, _ in runs], dtype=np.int64)
         demand = layout.instance.demand[tasks]
         # A task's runs follow one another, so at most its demand is in use.
         most = layout.instance.demand[np.unique(tasks)].sum(axis=0).tolist()
         for r, room in enumerate(layout.capacity[place.nodes[0]]):
             if most[r] > room:
-                used = np.flatnonzero(demand[:, r])
-                share(cp, [runs[n][2] for n in used.tolist()], demand[used, r].tolist(), room)
-    # In a job shop the machines' own rows imply it, and CP-SAT takes a fifth longer with it.
+                use = np.flatnonzero(demand[:, r])
+                share(cp, [runs[n][2] for n in use.tolist()], demand[use, r].tolist(), room)
+    # In a job shop the machines' own rows imply it, and CP-SAT is a fifth slower with it.
     if len(choices.places) > 1 and not is_job_shop(layout):
         everywhere = [(k, interval((k, i), choices.running(j, i))) for j, i, k in lasting]
         for pool in overall(layout):
             if sum(pool.demand.values()) > pool.capacity:
                 together = [(each, pool.demand[k]) for k, each in everywhere if k in pool.demand]
                 cp.add_cumulative([each for each, _ in together], [d for _, d in together], pool.capacity)
-    return held
+    return usage

@@ -1,8 +1,8 @@
 """Serial schedule generation: a plan from an order of jobs, or of runs, and nodes for some of them.
 
-A decoded plan is feasible by construction: each run, in an order that respects all arcs, starts as early as its sources
-and its node's free capacity allow. Only mandatory iterations run: for the objectives that use this, running less is
-never worse.
+A decoded plan is feasible by construction: each run, in an order that respects all arcs, starts as early as its
+sources and its node's free capacity allow. Only mandatory iterations run: for the objectives that use this, optional
+iterations are never better.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Run = tuple[int, int]
 
 
 def compacted(layout: Layout, node: Mapping[Run, int], start: Mapping[Run, int]) -> Timetable:
-    """The plan of some runs on their nodes, those without a start last, each as early as the order of starts allows.
+    """Return the plan of some runs on their nodes, each as early as the order of starts allows.
 
-    Late runs find room one after the other, so the plan ends by the layout's horizon.
+    Runs without a start are late: they come last, one after the other, so the plan ends by the layout's horizon.
     """
     end = max((t + layout.duration[k] for (k, _), t in start.items()), default=0)
     iterations = list(layout.finished)
@@ -44,18 +44,20 @@ class Decoder:
             k for k in range(layout.tasks) if layout.mandatory[layout.job[k]] > layout.finished[layout.job[k]]
         ]
         self._sources: dict[Run, list[tuple[int, int, int]]] = {}
-        #: What a run waits for that is finished: node, end and delay.
+        #: Finished predecessors of a run: node, end and delay.
         self._finished: dict[Run, list[tuple[int, int, int]]] = {}
         for run in itertools.chain(*self.sequence):
-            begun = layout.finished[layout.job[run[0]]]
+            opened = layout.finished[layout.job[run[0]]]
             sources = layout.sources(*run)
-            self._sources[run] = [source for source in sources if source[1] >= begun]
-            self._finished[run] = [(layout.home[u], layout.last_end[u], delay) for u, i, delay in sources if i < begun]
-        self._pack()
+            self._sources[run] = [source for source in sources if source[1] >= opened]
+            self._finished[run] = [(layout.home[u], layout.last_end[u], delay) for u, i, delay in sources if i < opened]
+        self._pack_resources()
 
-    def _pack(self) -> None:
-        """All resources in one integer: a field each, whose highest bit is set when a node is overfull, and above them
-        the number of runs."""
+    def _pack_resources(self) -> None:
+        """Pack all resources into one integer: a field each, whose highest bit is set when a node is overfull.
+
+        The number of runs is above these fields.
+        """
         layout = self.layout
         resources = range(len(layout.instance.resources))
         most = [
@@ -65,11 +67,11 @@ class Decoder:
         self._count = sum(most) + len(most)
         self._empty = [sum(((1 << most[r]) - 1 - room[r]) << shift[r] for r in resources) for room in layout.capacity]
         self._need = [sum(d[r] << shift[r] for r in resources) + (1 << self._count) for d in layout.demand]
-        # A resource that a run does not need cannot keep it out, even when runs under way overfill the node.
+        # A run is not limited by resources that it does not need, even when runs under way overfill the node.
         self._over = [sum(1 << (shift[r] + most[r]) for r in resources if d[r]) for d in layout.demand]
 
     def orders(self) -> list[list[int]]:
-        """Jobs by arrival, by work, by shortest completion and by least time to complete."""
+        """Return jobs by arrival, by work, by shortest completion and by least time to complete."""
         layout = self.layout
         work = [sum(layout.duration[k] * max(1, sum(layout.demand[k])) for k, _ in runs) for runs in self.sequence]
         earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
@@ -77,16 +79,16 @@ class Decoder:
         return [sorted(range(layout.jobs), key=key.__getitem__) for key in by]
 
     def decode(self, order: Sequence[int]) -> dict[Run, tuple[int, int]]:
-        """run -> (node, start), the jobs inserted one after the other."""
+        """Return run -> (node, start), inserting one job after the other."""
         return self.place(run for j in order for run in self.sequence[j])
 
     def place(self, runs: Iterable[Run], node: Mapping[Run, int] | None = None) -> dict[Run, tuple[int, int]]:
-        """run -> (node, start), the runs inserted one after the other, each after all that it waits for.
+        """Return run -> (node, start), inserting one run after the other, each after its predecessors.
 
-        A run without a node goes where its task already is, if tasks stay on their nodes, else where it can start
-        first, of several nodes to the one with most runs by then.
+        A run without a node goes to its task's node, if tasks stay on their nodes. Otherwise it goes to the node with
+        its earliest start, of several nodes to the node with most runs by then.
         """
-        layout, given, home = self.layout, node or {}, dict[int, int]()
+        layout, options_given, home = self.layout, node or {}, dict[int, int]()
         busy = [_Profile(empty) for empty in self._empty]
         fixed = {(k, layout.finished[layout.job[k]]): at for k, at in layout.fixed.items()}
         placed: dict[Run, tuple[int, int]] = {}
@@ -94,13 +96,13 @@ class Decoder:
             if run in placed:
                 continue
             k = run[0]
-            known = given[run] if run in given else home.get(k)
+            present = options_given[run] if run in options_given else home.get(k)
             if run in fixed:
                 n, start = fixed[run]
-            elif known is None:
-                n, start = self._first(run, placed, busy)
+            elif present is None:
+                n, start = self._first_start(run, placed, busy)
             else:
-                n, (start, _) = known, self._earliest(run, known, placed, busy[known])
+                n, (start, _) = present, self._earliest_start(run, present, placed, busy[present])
             placed[run] = n, start
             if layout.sticky:
                 home[k] = n
@@ -109,27 +111,27 @@ class Decoder:
         return placed
 
     def compact(self, given: Mapping[Run, tuple[int, int]]) -> dict[Run, tuple[int, int]]:
-        """Runs on their nodes, in the order of their starts, each as early as it can: none of a plan starts later.
+        """Move runs on their nodes, in the order of their starts, to their earliest starts.
 
-        The layout's mandatory runs must be those given; of runs that start at once those a run waits for come first.
+        The layout's mandatory runs must be the given runs; among simultaneous starts, predecessors come first.
         """
         topological = {run: n for n, run in enumerate(itertools.chain(*self.sequence))}
         order = sorted(given, key=lambda run: (given[run][1], topological[run]))
         return self.place(order, {run: n for run, (n, _) in given.items()})
 
-    def _first(self, run: Run, placed: dict[Run, tuple[int, int]], busy: list[_Profile]) -> tuple[int, int]:
-        """The node on which the run starts first, and when."""
+    def _first_start(self, run: Run, placed: dict[Run, tuple[int, int]], busy: list[_Profile]) -> tuple[int, int]:
+        """Return the node on which the run starts first, and when."""
         best: tuple[int, int, int] | None = None
         for n in self.layout.allowed[run[0]]:
-            start, used = self._earliest(run, n, placed, busy[n])
-            key = start, -(used >> self._count), n
+            start, use = self._earliest_start(run, n, placed, busy[n])
+            key = start, -(use >> self._count), n
             if best is None or key < best:
                 best = key
         assert best is not None
         return best[2], best[0]
 
-    def _earliest(self, run: Run, n: int, placed: dict[Run, tuple[int, int]], busy: _Profile) -> tuple[int, int]:
-        """When the run can start on a node, and what is used there then."""
+    def _earliest_start(self, run: Run, n: int, placed: dict[Run, tuple[int, int]], busy: _Profile) -> tuple[int, int]:
+        """Return the earliest start of the run on a node, and the use of the node then."""
         layout, k = self.layout, run[0]
         ready = layout.ready[layout.job[k]]
         for u, i, delay in self._sources[run]:
@@ -144,7 +146,7 @@ class Decoder:
         return busy.earliest(ready, layout.duration[k], self._need[k], self._over[k])
 
     def completions(self, placed: dict[Run, tuple[int, int]]) -> list[int]:
-        """When each job completes."""
+        """Return the completion of each job."""
         layout = self.layout
         return [
             max(
@@ -159,30 +161,30 @@ class Decoder:
 
 
 class _Profile:
-    """What is used on a node, as a step function of time; the last step is empty and never ends."""
+    """Use of a node as a step function of time; the last step is empty and never ends."""
 
     def __init__(self, empty: int) -> None:
         self.times, self.used = [0], [empty]
 
     def earliest(self, ready: int, duration: int, need: int, over: int) -> tuple[int, int]:
-        """The first time from `ready` on at which a run fits throughout, and what is used then."""
-        times, used = self.times, self.used
+        """Return the first time from `ready` on at which a run fits throughout, and the use then."""
+        times, use = self.times, self.used
         first = at = bisect_right(times, ready) - 1
         start, steps = ready, len(times)
         while True:
-            full = (used[at] + need) & over
+            full = (use[at] + need) & over
             at += 1
             if full:
                 start, first = times[at], at
             elif at == steps or times[at] >= start + duration:
-                return start, used[first]
+                return start, use[first]
 
     def add(self, start: int, end: int, need: int) -> None:
-        for at in range(self._step(start), self._step(end)):
+        for at in range(self._step_at(start), self._step_at(end)):
             self.used[at] += need
 
-    def _step(self, time: int) -> int:
-        """The step that begins at a time; it is made where there is none."""
+    def _step_at(self, time: int) -> int:
+        """Return the step that begins at a time, after inserting it if missing."""
         at = bisect_right(self.times, time) - 1
         if self.times[at] == time:
             return at

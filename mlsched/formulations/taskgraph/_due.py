@@ -1,9 +1,9 @@
-"""What can be done by the deadlines, in linear rows over 0/1 variables: for objectives that know no later time.
+"""Deadlines in linear rows over 0/1 variables, for objectives that ignore later times.
 
-total_accuracy, accuracy_met, deadlines_met and traffic depend on which runs there are, on which nodes, and which of
-them end by their job's deadline. So a run has started by some time up to its last punctual start, or is overdue; when
-overdue runs start does not matter, and there is always room for them one after the other at the end. CP-SAT learns
-cutting planes on such a model (see `_time_indexed`).
+total_accuracy, accuracy_met, deadlines_met and traffic depend on the runs, their nodes, and which of them end by
+their job's deadline. So a run has started by some time up to its last on-time start, or is overdue. The starts of
+overdue runs do not matter, and there is always room for them one after the other at the end. CP-SAT learns cutting
+planes on such a model (see `_time_indexed`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from mlsched.formulations.taskgraph._started import Started
 from mlsched.formulations.taskgraph._time_rows import TimeRows
 from mlsched.instances.taskgraph import Timetable
 
-#: The objectives that the model knows.
+#: Objectives that the model supports.
 TIMELESS = {"total_accuracy", "accuracy_met", "deadlines_met", "traffic"}
-#: Variables up to which it is made.
+#: Most variables of the model.
 MOST = 25_000
 
 
 class DueModel:
-    """Runs that start in time to end by their deadlines, and nodes of all runs. See `TimeIndexed` for what it holds."""
+    """Runs that start in time to end by their deadlines, and nodes of all runs. Parameters: see `TimeIndexed`."""
 
     reason: str | None = None
 
@@ -41,7 +41,7 @@ class DueModel:
         self._rows = Rows(self.cp)
         self.choices = Choices(layout, self.cp, places(layout, "traffic" in objectives))
         self._started = Started(self.choices, self._rows)
-        self._due = _deadlines(layout)
+        self._due = _capped_deadlines(layout)
         self._add_starts()
         rows = TimeRows(self.choices, self._rows, self._started, None)
         rows.add_order()
@@ -59,26 +59,26 @@ class DueModel:
                 continue
             times = max(0, last - first + 1)
             self._started.add(run, (first, max(first, last)), times, self.choices.running(j, i))
-            # After its last punctual start, a run that has not started is overdue for good.
+            # A run that has not started by its last on-time start stays overdue.
             self._started.after[run] = self._started.begun[run][-1] if times else 0
 
     # -- objectives (see `_objectives.Timing`) -------------------------------------------------------------------------
 
     def timed_objectives(self) -> Mapping[str, Callable[[], Parts]]:
-        """See `Timing`."""
+        """Return the timed objectives (see `Timing`)."""
         return {"deadlines_met": self._deadlines_met}
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
-        """See `Timing`."""
+        """Return the on-time literal (see `Timing`)."""
         runs = [(k, i) for k in self.layout.tasks_of[j]]
         return self._started.punctual(runs, self.layout.deadline[j], self.choices.running(j, i), before)
 
     def _deadlines_met(self) -> Parts:
-        layout, met = self.layout, []
+        layout, success = self.layout, []
         for j, deadline in enumerate(layout.deadline):
             if layout.earliest_completion(j) > deadline:
                 continue
-            met.append(self.cp.new_bool_var(""))
+            success.append(self.cp.new_bool_var(""))
             for i in ends(layout, j):
                 absent = no(self.choices.running(j, i))
                 for k in layout.sinks(j, i):
@@ -86,29 +86,29 @@ class DueModel:
                         punctual: Literal = int(layout.fixed[k][1] + layout.duration[k] <= deadline)
                     else:
                         punctual = self._started.ended((k, i), deadline)
-                    self._rows.clause(no(met[-1]), absent, punctual)
-        return [(v, 1) for v in met], 0
+                    self._rows.clause(no(success[-1]), absent, punctual)
+        return [(v, 1) for v in success], 0
 
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """The plan of a solution, in which overdue runs come last, by the layout's horizon."""
-        value, started = valued(solution), self._started
+        """Return the plan of a solution, in which overdue runs come last, by the layout's horizon."""
+        value, start_task = valued(solution), self._started
         present = [(k, i) for j, i, k in self.layout.runs() if value(self.choices.running(j, i))]
         node = {run: self.choices.node_of(run, value) for run in present}
         return compacted(
-            self.layout, node, {run: started.start_of(run, value) for run in present if value(started.after[run])}
+            self.layout, node, {run: start_task.start_of(run, value) for run in present if value(start_task.after[run])}
         )
 
 
-def _deadlines(layout: Layout) -> list[int]:
-    """The deadlines, or the horizon by which some best plan ends: many are as good as none."""
+def _capped_deadlines(layout: Layout) -> list[int]:
+    """Return the deadlines, capped at the horizon by which some best plan ends."""
     end = layout.horizon()
     return [min(deadline, end) for deadline in layout.deadline]
 
 
 def worth(layout: Layout, objectives: Sequence[str]) -> bool:
-    """Whether the model answers for some objectives, and is not too large."""
+    """Return if the model supports some objectives, and is not too large."""
     if (
         not objectives
         or set(objectives) - TIMELESS
@@ -119,7 +119,7 @@ def worth(layout: Layout, objectives: Sequence[str]) -> bool:
         return False
     if any(place.whole for place in places(layout, "traffic" in objectives)):
         return False
-    total, due = 0, _deadlines(layout)
+    total, due = 0, _capped_deadlines(layout)
     for j, i, k in layout.runs():
         width = max(0, due[j] - layout.duration[k] - layout.head[k][i] + 1)
         total += width + (width + layout.duration[k]) * len(layout.nodes_of(k, i))

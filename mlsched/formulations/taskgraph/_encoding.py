@@ -16,13 +16,13 @@ Runs = dict[tuple[int, int], tuple[int, int]]
 
 
 def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
-    """(variable, value) pairs, each variable at most once; whatever is not named follows from these.
+    """Return (variable, value) pairs, each variable at most once; they determine all other variables.
 
-    Starts and places of runs that the plan leaves out are not named: any will do.
+    Starts and places of runs that the plan leaves out are missing: any values are valid.
     """
     layout, choices = model.layout, model.choices
     runs = runs_of(plan)
-    names = _renamed(model, runs)
+    names = _node_names(model, runs)
     values: dict[int, tuple[Any, int]] = {}
 
     def put(variable: Any, value: int) -> None:
@@ -53,7 +53,7 @@ def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
 
 
 def runs_of(plan: Timetable) -> Runs:
-    """(task, iteration) -> (node, start)."""
+    """Return (task, iteration) -> (node, start)."""
     columns = (plan.task, plan.iteration, plan.node, plan.start)
     return {(k, i): (n, s) for k, i, n, s in zip(*(column.tolist() for column in columns), strict=True)}
 
@@ -64,17 +64,17 @@ def _completion(model: IntervalModel, runs: dict[Run, tuple[int, int]], j: int) 
     return max(ends) if ends else layout.idle_completion(j)
 
 
-def _renamed(model: IntervalModel, runs: dict[Run, tuple[int, int]]) -> list[int]:
-    """Node -> its name in the order in which tasks first use the nodes of a symmetric class."""
+def _node_names(model: IntervalModel, runs: dict[Run, tuple[int, int]]) -> list[int]:
+    """Return node -> its name in the order in which tasks first use the nodes of a symmetric class."""
     layout = model.layout
     names = list(range(layout.nodes))
     for nodes in model.choices.ranks:
-        seen: list[int] = []
+        earlier: list[int] = []
         for k in range(layout.tasks):
             node = runs.get((k, layout.finished[layout.job[k]]), (-1, 0))[0]
-            if node in nodes and node not in seen:
-                seen.append(node)
-        seen += [n for n in nodes if n not in seen]
-        for name, node in zip(nodes, seen, strict=True):
+            if node in nodes and node not in earlier:
+                earlier.append(node)
+        earlier += [n for n in nodes if n not in earlier]
+        for name, node in zip(nodes, earlier, strict=True):
             names[node] = name
     return names

@@ -1,4 +1,4 @@
-"""What gangs add to the objectives: values of a job in a mode, started at a time."""
+"""Contributions of gangs to the objectives: values of a job in a mode, started at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlsched.formulations.taskgraph._gang_schedule import Gangs
 
 
 class Values:
-    """What a job in a mode, started at a time, adds to each objective."""
+    """Contribution to each objective of a job in a mode, started at a time."""
 
     def __init__(self, moulded: Moulded) -> None:
         self.moulded, self.layout = moulded, moulded.layout
@@ -20,7 +20,7 @@ class Values:
         self.final = self.layout.instance.accuracy_at == "final"
 
     def counted(self, mode: Mode, start: int) -> int:
-        """Iterations that count towards the job's accuracy."""
+        """Count the iterations that contribute to the job's accuracy."""
         first = self.layout.finished[mode.job]
         if self.final:
             return first + mode.iterations
@@ -30,11 +30,11 @@ class Values:
         return sure + sum(start + end <= self.layout.deadline[mode.job] for end in self.moulded.ends(mode))
 
     def reached(self, mode: Mode, start: int) -> int:
-        """The job's accuracy."""
+        """Return the job's accuracy."""
         return int(self.accuracy[mode.job][self.counted(mode, start)])
 
     def constants(self) -> dict[str, int]:
-        """What is added to the shares of all jobs."""
+        """Return the constant that is added to the shares of all jobs, by objective."""
         arrival = self.layout.arrival
         return {"total_jct": -sum(arrival), "makespan": -min(arrival, default=0)}
 
@@ -54,13 +54,13 @@ SHARES: dict[str, tuple[Callable[[Values, Mode, int], int], str]] = {
 
 
 def share_of(objective: str) -> tuple[Callable[[Values, Mode, int], int], str]:
-    """The objective's entry of SHARES."""
+    """Return the objective's entry of SHARES."""
     return objective_entry(SHARES, objective, "SHARES of formulations/taskgraph/_gang_values.py")
 
 
 def best_of(plans: list[Gangs], values: Values, objective: str) -> Gangs:
-    """The plan that is best in an objective, of equal ones the first."""
-    share, joined = share_of(objective)
+    """Return the plan that is best in an objective, of equal plans the first."""
+    share, has_edges = share_of(objective)
     best = min if values.layout.instance.objective(objective).sense == "min" else max
-    total = sum if joined == "sum" else max
+    total = sum if has_edges == "sum" else max
     return best(plans, key=lambda plan: total([share(values, mode, start) for mode, start in plan] or [0]))

@@ -1,12 +1,12 @@
-"""The task-level CP-SAT model with an interval per run: the reference that all other answers are measured against.
+"""The task-level CP-SAT model with an interval per run: the reference for all other answers.
 
 Per task a place (the same over iterations unless runs may move), per job the iterations that run, per run a start.
-s_v >= s_u + p_u (+ delay where the two are on different nodes); cumulative over every place and resource. Special cases
+s_v >= s_u + p_u (+ delay if the two are on different nodes); cumulative over every place and resource. Special cases
 collapse to the classic models: one node is RCPSP with plain intervals, identical machines are one cumulative
-(`_places`), one eligible node a task is the job shop with no-overlap.
+(`_places`), one eligible node per task is the job shop with no-overlap.
 
-Completion, on-time and traffic variables are bounded in the direction that objectives push them, and traffic exactly:
-at an optimum of any weighted sum of the asked objectives they are what the judge computes.
+Completion and on-time variables are bounded in the direction in which objectives push them, and traffic exactly. At
+an optimum of any weighted sum of the objectives they equal the judge's values.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from mlsched.formulations.taskgraph._pools import Pool, makespan_bound, pools, t
 from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.instances.taskgraph import Timetable
 
-#: Why no plan exists in a model whose windows are those of plans of a value or better.
+#: Reason of infeasibility for a model restricted to plans of a value or better.
 NONE_AS_GOOD = "no plan is as good as the bound that was given"
 
 
 def model(layout: Layout, objectives: Sequence[str], upper: int | None = None) -> Formulation:
-    """The model for some objectives; see `IntervalModel` for `upper`."""
+    """Return the model for some objectives; see `IntervalModel` for `upper`."""
     return IntervalModel(layout, tuple(objectives), upper).formulation()
 
 
 class IntervalModel:
     """The model for some objectives.
 
-    With one of total_jct or makespan alone, `upper` (a value that some plan attains) narrows the windows to those of
-    plans of this value or better, and `relaxed` narrows the windows of starts.
-    `named` says that something else breaks the symmetry of nodes, or nothing may. `single`: each node is a place for
-    itself. `phases`: groups of constraints, with the number of the first one. `reason`: why there is no plan, where
-    that shows.
+    With only total_jct or only makespan, `upper` (a value that some plan attains) narrows the windows to plans of
+    this value or better, and `relaxed` narrows the windows of starts.
+    `named`: the caller breaks the symmetry of nodes, or it must stay. `single`: each node is a place for itself.
+    `phases`: groups of constraints, with the number of the first constraint. `reason`: the cause of infeasibility, if
+    it is evident.
     """
 
     def __init__(
@@ -73,53 +73,53 @@ class IntervalModel:
         self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         self.until = self._latest_completions()
-        self._phase("place")
+        self._begin_phase("place")
         self.choices = Choices(layout, self.cp, group)
         self.measures = Objectives(self)
-        self.reason = layout.reason or self._clash()
+        self.reason = layout.reason or self._clash_of_fixed_runs()
         if self.reason is None and any(layout.earliest_completion(j) > u for j, u in enumerate(self.until)):
             self.reason = NONE_AS_GOOD
         if self.reason is None:
-            self._phase("window")
+            self._begin_phase("window")
             self._add_starts()
-            self._phase("order")
+            self._begin_phase("order")
             self._add_order()
-            self._phase("capacity")
+            self._begin_phase("capacity")
             self.held = add_capacities(self.choices, self.start, self.end)
             if not named:
                 self.choices.break_symmetry()
-            self._phase("completed")
+            self._begin_phase("completed")
             self._add_completions()
-            self._phase("measure")
+            self._begin_phase("measure")
             self._add_objectives()
         if self.reason is not None:
             self.cp.add_bool_or([])
             self.terms = dict.fromkeys(objectives, 0)
 
-    def _phase(self, name: str) -> None:
-        """What follows is of that group."""
+    def _begin_phase(self, name: str) -> None:
+        """Start a group of constraints."""
         self.phases.append((name, len(self.cp.proto.constraints)))
 
     # -- windows -------------------------------------------------------------------------------------------------------
 
-    def _clash(self) -> str | None:
-        """Two fixed runs of a whole place on one node at once: a class of nodes would hide it."""
-        taken: list[tuple[int, int, int]] = []
+    def _clash_of_fixed_runs(self) -> str | None:
+        """Return an error if two fixed runs on a class are on one node at once: a class of nodes would hide it."""
+        picks: list[tuple[int, int, int]] = []
         for k, (node, start) in self.layout.fixed.items():
             end = start + self.layout.duration[k]
             if end > start and self.choices.places[self.choices.place_of[node]].whole:
-                if any(n == node and s < end and start < e for n, s, e in taken):
+                if any(n == node and s < end and start < e for n, s, e in picks):
                     return f"node {node} holds two fixed runs at once"
-                taken.append((node, start, end))
+                picks.append((node, start, end))
         return None
 
     def _latest_completions(self) -> list[int]:
-        """When each job completes at the latest, in the plans that are asked for."""
+        """Return the latest completion of each job in the plans of interest."""
         layout = self.layout
         end = layout.horizon()
         if self.upper is None or not layout.jobs:
             return [end] * layout.jobs
-        # Only plans of value <= upper are wanted; this does not hold for any other objective.
+        # Only plans of value <= upper matter; this is invalid for any other objective.
         if self.objectives == ("makespan",):
             return [min(end, min(layout.arrival) + self.upper)] * layout.jobs
         if self.objectives == ("total_jct",):
@@ -150,7 +150,7 @@ class IntervalModel:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def _add_order(self) -> None:
-        """Rule 4: runs of a task follow one another, edges hold, with the delay between different nodes."""
+        """Add rule 4: runs of a task follow one another, and edges apply, with the delay between different nodes."""
         layout, add, ends, choices = self.layout, self.cp.add, self.end, self.choices
         for j, i, k in layout.runs():
             x, first = choices.runs.get((j, i)), layout.finished[j]
@@ -173,15 +173,15 @@ class IntervalModel:
                     self.add_if(begin >= end + delay, x, apart)
 
     def add_if(self, row: Any, *conditions: Any) -> None:
-        """A row, under conditions (None: no condition)."""
+        """Add a row, under conditions (None: unconditional)."""
         # Between constants, a comparison is a bool.
-        added = self.cp.add(row) if not isinstance(row, bool) else self.cp.add_bool_and([row])
+        addition = self.cp.add(row) if not isinstance(row, bool) else self.cp.add_bool_and([row])
         literals = [c for c in conditions if c is not None]
         if literals:
-            added.only_enforce_if(literals)
+            addition.only_enforce_if(literals)
 
     def _add_completions(self) -> None:
-        """Completions of jobs, and of all of them, as far as objectives ask for them."""
+        """Add completions of jobs, and of all of them, as far as objectives need them."""
         layout, cp = self.layout, self.cp
         if {"total_jct", "deadlines_met"} & set(self.objectives):
             for j in range(layout.jobs):
@@ -199,7 +199,7 @@ class IntervalModel:
                     self._after_sinks(self.last, j)
 
     def _after_sinks(self, variable: Any, j: int) -> None:
-        """A variable is at least the end of job j."""
+        """Bound a variable from below by the end of job j."""
         for i in ends(self.layout, j):
             for k in self.layout.sinks(j, i):
                 self.add_if(variable >= self.end[k, i], self.choices.runs.get((j, i)))
@@ -213,7 +213,7 @@ class IntervalModel:
     # -- objectives (see `_objectives.Timing`) -------------------------------------------------------------------------
 
     def timed_objectives(self) -> Mapping[str, Callable[[], Parts]]:
-        """See `Timing`."""
+        """Return the timed objectives (see `Timing`)."""
         return {"total_jct": self._total_jct, "makespan": self._makespan, "deadlines_met": self._deadlines_met}
 
     def _total_jct(self) -> Parts:
@@ -231,10 +231,10 @@ class IntervalModel:
         return [(v, 1) for v in self.met.values()], 0
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
-        """See `Timing`."""
+        """Return the on-time literal (see `Timing`)."""
         literal = self.cp.new_bool_var("")
         for k in self.layout.sinks(j, i):
-            if not self.layout.is_fixed(k, i):  # the end of a fixed run is constant and was compared before
+            if not self.layout.is_fixed(k, i):  # the end of a fixed run was compared before
                 self.cp.add(self.end[k, i] <= self.layout.deadline[j]).only_enforce_if(literal)
         for other in (self.choices.running(j, i), before):
             if not isinstance(other, int):
@@ -244,12 +244,12 @@ class IntervalModel:
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def formulation(self) -> Formulation:
-        """The model as the front methods and backends take it."""
+        """Return the model in the form for front methods and backends."""
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.cp, terms, self.decode, self.encode, self.constant)
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
-        """The plan of a solution."""
+        """Return the plan of a solution."""
         layout, choices = self.layout, self.choices
         start: dict[Run, int] = {}
         at: dict[Run, int] = {}
@@ -262,10 +262,10 @@ class IntervalModel:
         return layout.timetable(colour(layout, choices.places, at, start), start, self.held.labels(at, value_of))
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
-        """A plan as values of all variables, each once; no values where the model has no plan."""
+        """Return a plan as values of all variables, each once; [] if the model is infeasible."""
         return [] if self.reason is not None else encode(self, plan)
 
 
 def ends(layout: Layout, j: int) -> range:
-    """The iterations with which job j may end."""
+    """Return the iterations with which job j may end."""
     return range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j])

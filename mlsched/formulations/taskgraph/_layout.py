@@ -1,7 +1,7 @@
-"""What every model of a task-graph instance starts from: which runs there may be, where, when at the earliest.
+"""The common basis of all models of a task-graph instance: possible runs, their nodes and earliest starts.
 
-A run is a pair (task, iteration). An *arc* is an edge of the instance, parallel ones merged. All bounds here are
-combinatorial: no solver is started.
+A run is a pair (task, iteration). An *arc* is an edge of the instance, parallel edges merged. All bounds here are
+combinatorial, without a solver.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlsched.core.fields import IntArray
 from mlsched.formulations.taskgraph._gpus import Gpus
 from mlsched.instances.taskgraph import Instance, Timetable
 
-#: Models list every run; beyond this many an instance is refused rather than left to exhaust the memory.
+#: Models list every run; larger instances are refused because they would exhaust the memory.
 MOST_RUNS = 200_000
 
 
@@ -36,13 +36,13 @@ class Arc(NamedTuple):
 class Layout:
     """The instance in plain lists, with the runs of every job and valid earliest starts.
 
-    `Layout.of(instance)` makes it; a tighter one is a copy with other fields (`dataclasses.replace`).
+    `Layout.of(instance)` builds it; a tighter layout is a copy with other fields (`dataclasses.replace`).
 
     job[k], duration[k], demand[k][r]; allowed[k]: nodes that may run task k (eligible, large enough, home if bound);
-    finished[j] .. maximum[j]: iterations that may still run, of which those below mandatory[j] must; fixed[k] = (node,
-    start) of the current run; head[k][i]: no plan starts the run earlier; tail[k][i]: the job runs for at least so long
-    after it ends (its mandatory iterations); alone[j]: no plan completes job j earlier, whatever the critical path
-    says; reason: why no plan can exist, if that shows already.
+    finished[j] .. maximum[j]: iterations that may still run, mandatory below mandatory[j]; fixed[k] = (node, start)
+    of the current run; head[k][i]: earliest start of the run in all plans; tail[k][i]: least time of the job after
+    the run ends (its mandatory iterations); alone[j]: lower bound on the completion of job j beyond the critical
+    path; reason: the cause of infeasibility, if it is evident.
     """
 
     instance: Instance
@@ -73,15 +73,15 @@ class Layout:
 
     @classmethod
     def of(cls, instance: Instance) -> Layout:
-        """The layout of an instance.
+        """Return the layout of an instance.
 
-        Raises TooLarge where the jobs have more than `MOST_RUNS` runs.
+        Raises TooLarge if the jobs have more than `MOST_RUNS` runs.
         """
         job: list[int] = instance.task_job.tolist()
         arrival: list[int] = instance.arrival.tolist()
         jobs, tasks = len(arrival), len(job)
         columns = (instance.fixed_task, instance.fixed_node, instance.fixed_start)
-        fixed = {k: (n, s) for k, n, s in zip(*(column.tolist() for column in columns), strict=True)}
+        place = {k: (n, s) for k, n, s in zip(*(column.tolist() for column in columns), strict=True)}
         tasks_of: list[list[int]] = [[] for _ in range(jobs)]
         for k, j in enumerate(job):
             tasks_of[j].append(k)
@@ -91,8 +91,8 @@ class Layout:
         for arc in arcs:
             into[arc[1]].append(arc)
             out[arc[0]].append(arc)
-        finished, mandatory, maximum = _iteration_counts(instance, {job[k] for k in fixed}, tasks_of)
-        allowed, allowed_fixed, reason = _nodes(instance, fixed)
+        finished, mandatory, maximum = _iteration_counts(instance, {job[k] for k in place}, tasks_of)
+        allowed, allowed_fixed, reason = _nodes_of_tasks(instance, place)
         for j, of_job in enumerate(tasks_of):
             lacking = [k for k in of_job if not allowed[k]]
             if lacking:
@@ -113,9 +113,9 @@ class Layout:
             home=instance.home.tolist(),
             last_end=instance.last_end.tolist(),
             sticky=instance.movement == "none",
-            fixed=fixed,
+            fixed=place,
             tasks_of=tasks_of,
-            order=_topological(tasks_of, arcs, out),
+            order=_topological_order(tasks_of, arcs, out),
             into=into,
             out=out,
             finished=finished,
@@ -128,53 +128,53 @@ class Layout:
             alone=[0] * jobs,
             reason=reason,
         )
-        return dataclasses.replace(layout, head=_heads(layout), tail=_tails(layout))
+        return dataclasses.replace(layout, head=_earliest_starts(layout), tail=_least_rest(layout))
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Count the nodes."""
         return len(self.capacity)
 
     @property
     def jobs(self) -> int:
-        """How many jobs there are."""
+        """Count the jobs."""
         return len(self.arrival)
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Count the tasks."""
         return len(self.job)
 
     def nodes_of(self, k: int, i: int) -> tuple[int, ...]:
-        """The nodes that run (k, i) may be on."""
+        """Return the nodes that run (k, i) may be on."""
         if k in self.fixed and i == self.finished[self.job[k]]:
             return self.allowed_fixed[k]
         return self.allowed[k]
 
     def iterations(self, j: int) -> range:
-        """The iterations that job j may still run."""
+        """Return the iterations that job j may still run."""
         return range(self.finished[j], self.maximum[j])
 
     def runs(self) -> Iterator[tuple[int, int, int]]:
-        """(job, iteration, task) of every run there may be; predecessors come first."""
+        """Yield (job, iteration, task) of every possible run; predecessors come first."""
         for j in range(self.jobs):
             for i in self.iterations(j):
                 for k in self.order[j]:
                     yield j, i, k
 
     def is_fixed(self, k: int, i: int) -> bool:
-        """Whether run (k, i) has started already."""
+        """Return if run (k, i) has started already."""
         return k in self.fixed and i == self.finished[self.job[k]]
 
     def apart(self, u: int, iu: int, v: int, iv: int) -> bool:
-        """Whether the two runs cannot be on one node."""
+        """Return if the two runs cannot be on one node."""
         a, b = self.nodes_of(u, iu), self.nodes_of(v, iv)
         return len(a) < self.nodes and len(b) < self.nodes and not set(a) & set(b)
 
     def sources(self, k: int, i: int) -> list[tuple[int, int, int]]:
-        """(task, iteration, delay if between nodes) of the runs that (k, i) waits for, its own last run included.
+        """Return (task, iteration, delay if between nodes) of the predecessors of (k, i), its own last run included.
 
-        A source in iteration first - 1 is finished: it ended at last_end on its home. Fixed runs wait for nothing.
+        A source in iteration first - 1 is finished: it ended at last_end on its home. Fixed runs do not wait.
         """
         if self.fixed and self.is_fixed(k, i):
             return []
@@ -183,7 +183,7 @@ class Layout:
 
     @functools.cached_property
     def mandatory_runs(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Task, head and tail of every mandatory run."""
+        """Return task, head and tail of every mandatory run."""
         task: list[int] = []
         head: list[int] = []
         tail: list[int] = []
@@ -195,12 +195,12 @@ class Layout:
         return np.array(task, dtype=np.int64), np.array(head, dtype=np.int64), np.array(tail, dtype=np.int64)
 
     def horizon(self) -> int:
-        """Some plan that is best in every objective at once, for its nodes and counts, ends by this time.
+        """Return a time by which some plan ends that is best in every objective for its nodes and counts.
 
-        Starting a run earlier worsens no objective, so consider plans in which no run can. At any time from the last
-        arrival on, either a run is under way, or else all wait for transfers; a gap without runs ends with the start of
-        a run that waited, no longer than its longest incoming transfer. Hence the sum below. A horizon cut at a
-        heuristic's makespan would change optima of the other objectives.
+        Starting a run earlier worsens no objective, so consider plans in which this is impossible for all runs. At
+        any time from the last arrival on, either a run is under way, or all wait for transfers. A gap without runs
+        ends with the start of a waiting run, so it is at most as long as its longest incoming transfer. Hence the sum
+        below. A horizon cut at a heuristic's makespan would change optima of the other objectives.
         """
         end = max([self.instance.now, *self.arrival])
         wait = np.zeros(self.tasks, dtype=np.int64)
@@ -209,26 +209,28 @@ class Layout:
         return end + int(((self.instance.duration + wait) * rounds[self.instance.task_job]).sum())
 
     def earliest_completion(self, j: int) -> int:
-        """No plan completes job j earlier."""
+        """Return a lower bound on the completion of job j."""
         if self.mandatory[j] <= self.finished[j]:
             return self.idle_completion(j)
         last = self.mandatory[j] - 1
         return max(self.alone[j], *(self.head[k][last] + self.duration[k] for k in self.tasks_of[j]))
 
     def latest_completions(self, upper: int) -> list[int]:
-        """No plan of total_jct at most `upper` completes a job later: C_j = total - the others' completions <= upper +
-        sum of arrivals - the others' earliest completions. Below its own earliest completion where there is no such
-        plan."""
+        """Return the latest completion of each job in plans of total_jct at most `upper`.
+
+        C_j = total - the others' completions <= upper + sum of arrivals - the others' earliest completions. Without
+        such a plan, it is below the job's own earliest completion.
+        """
         earliest = [self.earliest_completion(j) for j in range(self.jobs)]
         spare = upper + sum(self.arrival) - sum(earliest)
         return [c + spare for c in earliest]
 
     def idle_completion(self, j: int) -> int:
-        """When job j completes if it runs nothing more."""
+        """Return the completion of job j without further runs."""
         return max(self.last_end[k] for k in self.tasks_of[j]) if self.finished[j] else self.arrival[j]
 
     def sinks(self, j: int, i: int) -> list[int]:
-        """Tasks of which one ends last in iteration i: those that no run of the iteration waits for."""
+        """Return tasks that may end last in iteration i: tasks without a successor in the iteration."""
         sinks = []
         for k in self.tasks_of[j]:
             for _, v, lag, _, _ in self.out[k]:
@@ -240,14 +242,14 @@ class Layout:
 
     @functools.cached_property
     def gpus(self) -> Gpus:
-        """What the instance says of GPUs inside nodes."""
+        """Return the GPUs inside nodes."""
         return Gpus(self.instance)
 
     @functools.cached_property
     def gpus_apart(self) -> bool:
-        """Whether it matters on which GPU of its node a run is: a part of a GPU may be on a node with several.
+        """Return if individual GPUs matter: a fraction of a GPU may be on a node with several.
 
-        Elsewhere a node's GPUs are as good as one pool. What knows only pools is a relaxation where this is true.
+        Otherwise a node's GPUs are equivalent to one pool. Models with pools are relaxations if this is true.
         """
         return any(self.gpus.count[n] > 1 for k in self.gpus.parts for n in self.allowed[k])
 
@@ -257,9 +259,9 @@ class Layout:
         start: Mapping[tuple[int, int], int],
         gpu: Mapping[tuple[int, int], int] | None = None,
     ) -> Timetable:
-        """The plan of these runs, fixed ones included, by job, iteration and task.
+        """Return the plan of these runs, fixed runs included, by job, iteration and task.
 
-        gpu: labels of runs that need a part of one; those that it leaves out have GPU 0, or the one where they are.
+        gpu: labels of runs with a fraction; others have GPU 0, or their current GPU.
         """
         keys = sorted(start, key=lambda run: (self.job[run[0]], run[1], run[0]))
         labels = [(gpu or {}).get(run, self.gpus.label(run[0], self.is_fixed(*run))) for run in keys]
@@ -273,10 +275,10 @@ class Layout:
 
 
 def _merged_arcs(instance: Instance) -> list[Arc]:
-    """The edges, parallel ones merged."""
+    """Return the edges, parallel edges merged."""
     i = instance
     columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
-    # What Arc(*row) does, without a call in Python a row.
+    # Equivalent to Arc(*row), without a Python call per row.
     arcs: list[Arc] = list(map(functools.partial(tuple.__new__, Arc), zip(*columns, strict=True)))
     if len(np.unique((i.edge_from * len(i.task_job) + i.edge_to) * 2 + i.edge_lag)) == len(arcs):
         return arcs
@@ -290,7 +292,7 @@ def _merged_arcs(instance: Instance) -> list[Arc]:
 def _iteration_counts(
     instance: Instance, begun: set[int], tasks_of: list[list[int]]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Finished, mandatory and most iterations of each job; a job with a run under way must end that iteration."""
+    """Return finished, mandatory and most iterations of each job; a job must end its current iteration."""
     finished, maximum = instance.finished.tolist(), instance.max_iterations.tolist()
     minimum = instance.min_iterations.tolist()
     mandatory = [max(m, f + (j in begun)) for j, (m, f) in enumerate(zip(minimum, finished, strict=True))]
@@ -302,10 +304,10 @@ def _iteration_counts(
     return finished, mandatory, maximum
 
 
-def _nodes(
+def _nodes_of_tasks(
     instance: Instance, fixed: dict[int, tuple[int, int]]
 ) -> tuple[list[tuple[int, ...]], dict[int, tuple[int, ...]], str | None]:
-    """The nodes that each task may use, those of the runs under way, and why one of these has none."""
+    """Return the nodes of each task, the nodes of the runs under way, and an error if one of these has no node."""
     eligible, uniform = instance.eligible.tolist(), bool(instance.eligible.all())
     capacity, demand, home = instance.node_capacity.tolist(), instance.demand.tolist(), instance.home.tolist()
     everywhere = tuple(range(len(capacity)))
@@ -333,15 +335,15 @@ def _nodes(
     return allowed, allowed_fixed, reason
 
 
-def _topological(tasks_of: list[list[int]], arcs: list[Arc], out: list[list[Arc]]) -> list[list[int]]:
-    """Each job's tasks, topologically by the arcs of lag 0."""
+def _topological_order(tasks_of: list[list[int]], arcs: list[Arc], out: list[list[Arc]]) -> list[list[int]]:
+    """Return each job's tasks, topologically by the arcs of lag 0."""
     waiting = [0] * len(out)
     for _, v, lag, _, _ in arcs:
         waiting[v] += lag == 0
     orders: list[list[int]] = []
     for tasks in tasks_of:
         order = [k for k in tasks if not waiting[k]]
-        for u in order:  # grows while it is read
+        for u in order:  # grows during the loop
             for _, v, lag, _, _ in out[u]:
                 if lag == 0:
                     waiting[v] -= 1
@@ -351,12 +353,12 @@ def _topological(tasks_of: list[list[int]], arcs: list[Arc], out: list[list[Arc]
     return orders
 
 
-def _heads(layout: Layout) -> list[dict[int, int]]:
-    """No plan starts a run earlier: by what it waits for."""
+def _earliest_starts(layout: Layout) -> list[dict[int, int]]:
+    """Return the earliest start of each run, by its predecessors."""
     head: list[dict[int, int]] = [{} for _ in range(layout.tasks)]
     simple = all(len(a) == layout.nodes for a in layout.allowed) and not layout.fixed
     if simple and not any(layout.finished):
-        # No node matters and nothing has run yet, as in most large instances.
+        # Fast path for most large instances: nodes do not matter and all runs are still open.
         for j, i, k in layout.runs():
             earliest = layout.ready[j] if not i else max(layout.ready[j], head[k][i - 1] + layout.duration[k])
             for u, _, lag, _, _ in layout.into[k]:
@@ -381,8 +383,8 @@ def _heads(layout: Layout) -> list[dict[int, int]]:
     return head
 
 
-def _tails(layout: Layout) -> list[dict[int, int]]:
-    """How long a job runs at least after a run: its mandatory iterations; in later ones that iteration only."""
+def _least_rest(layout: Layout) -> list[dict[int, int]]:
+    """Return the least time of a job after each run: mandatory iterations; in later iterations only that iteration."""
     tail: list[dict[int, int]] = [{} for _ in range(layout.tasks)]
     simple = all(len(a) == layout.nodes for a in layout.allowed) and not layout.fixed
     for j in range(layout.jobs):

@@ -14,28 +14,28 @@ from mlsched.instances.taskgraph import Instance
 
 
 def linear(instance: Instance, objectives: tuple[str, ...], size: Size) -> Formulation:
-    """The time-indexed program."""
+    """Return the time-indexed program."""
     return highs.model(Layout.of(instance), objectives, size=size)
 
 
 def intervals(instance: Instance, objectives: tuple[str, ...], size: Size) -> NamedModel:
-    """The interval model; a complete one has each node for itself, and all equal ones may be used in any order."""
-    made = IntervalModel(Layout.of(instance), objectives, named=size.complete, single=size.complete)
-    size.check(len(made.cp.proto.variables))
-    names = _names(made)
-    proto = made.cp.proto
+    """Return the interval model; a complete model has each node for itself, and equal nodes in any order."""
+    built_object = IntervalModel(Layout.of(instance), objectives, named=size.complete, single=size.complete)
+    size.check(len(built_object.cp.proto.variables))
+    names = _names(built_object)
+    proto = built_object.cp.proto
     for name, variable in reversed(names.items()):
         if not isinstance(variable, int) and variable.index >= 0:
             proto.variables[variable.index].name = name
-    ends = [*made.phases, ("", len(proto.constraints))]
+    ends = [*built_object.phases, ("", len(proto.constraints))]
     for (group, first), (_, end) in itertools.pairwise(ends):
         for number in range(first, end):
             proto.constraints[number].name = f"{group}[{number - first}]"
-    return NamedModel(made.formulation(), names)
+    return NamedModel(built_object.formulation(), names)
 
 
 def _names(made: IntervalModel) -> dict[str, Any]:
-    """Name -> variable, literal or number."""
+    """Return name -> variable, literal or number."""
     choices = made.choices
     names: dict[str, Any] = {f"start[{k},{i}]": start for (k, i), start in made.start.items()}
     for (k, i), where in choices.where.items():

@@ -1,4 +1,4 @@
-"""The objectives as linear expressions over the literals of a CP-SAT model, whatever way it tells time."""
+"""The objectives as linear expressions over the literals of a CP-SAT model, for all representations of time."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ Parts = tuple[list[tuple[Any, int]], int]
 
 
 class Timing(Protocol):
-    """What a model says about time."""
+    """A model's representation of time."""
 
     choices: Choices
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
-        """A literal that holds only if iteration i of job j runs and ends by the deadline, and `before` holds."""
+        """Return a literal that implies `before`, and that iteration i of job j runs and ends by the deadline."""
 
     def timed_objectives(self) -> Mapping[str, Callable[[], Parts]]:
-        """The objectives that depend on times of completion, as far as the model knows them."""
+        """Return the objectives that depend on times of completion, as far as the model supports them."""
 
 
 class Objectives:
-    """Makes the objectives of a model; on_time[j, i]: whether iteration i of job j counts towards its accuracy."""
+    """Builder of a model's objectives; on_time[j, i]: iteration i of job j counts towards its accuracy."""
 
     def __init__(self, timing: Timing) -> None:
         self._timing, self._choices, self._layout = timing, timing.choices, timing.choices.layout
         self.on_time: dict[tuple[int, int], Literal] = {}
 
     def sums(self, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, int]]:
-        """Some of the six objectives as CP-SAT expressions, and the constants that are added to these."""
+        """Return some of the six objectives as CP-SAT expressions, and their constants."""
         from ortools.sat.python import cp_model
 
         plain = {"total_accuracy": self._total_accuracy, "accuracy_met": self._accuracy_met, "traffic": self._traffic}
         measures = {**plain, **self._timing.timed_objectives()}
-        made = {name: measures[name]() for name in names}
+        built_object = {name: measures[name]() for name in names}
         terms = {
             name: cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
-            for name, (parts, _) in made.items()
+            for name, (parts, _) in built_object.items()
         }
-        return terms, {name: constant for name, (_, constant) in made.items()}
+        return terms, {name: constant for name, (_, constant) in built_object.items()}
 
     def _counted(self, j: int) -> tuple[int, list[Literal]]:
-        """(iterations that count for sure, literals for one more each) towards job j's accuracy."""
+        """Return (iterations that certainly count, literals for one more each) towards job j's accuracy."""
         layout = self._layout
         if layout.instance.accuracy_at == "final":
             optional = range(layout.mandatory[j], layout.maximum[j])
@@ -52,14 +52,14 @@ class Objectives:
         sure = int(layout.instance.on_time[j])
         if sure < layout.finished[j]:
             return sure, []
-        counted: list[Literal] = []
+        columns: list[Literal] = []
         for i in layout.iterations(j):
             if max(layout.head[k][i] + layout.duration[k] for k in layout.tasks_of[j]) > layout.deadline[j]:
                 break
             if (j, i) not in self.on_time:
-                self.on_time[j, i] = self._timing.punctual(j, i, counted[-1] if counted else 1)
-            counted.append(self.on_time[j, i])
-        return sure, counted
+                self.on_time[j, i] = self._timing.punctual(j, i, columns[-1] if columns else 1)
+            columns.append(self.on_time[j, i])
+        return sure, columns
 
     def _total_accuracy(self) -> Parts:
         accuracy = self._layout.instance.accuracy.tolist()

@@ -1,7 +1,7 @@
-"""Bounds that need no solver: energy, node load, critical path, and SRPT on the total work.
+"""Bounds without a solver: energy, node load, critical path, and SRPT on the total work.
 
-All rest on *pools*: sets of runs that together never use more than a capacity. Demand x duration is a run's energy.
-Only mandatory iterations count, so every bound holds for all iteration counts.
+All rest on *pools*: sets of runs whose total use never exceeds a capacity. Demand x duration is a run's energy. Only
+mandatory iterations count, so every bound is valid for all iteration counts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.formulations.taskgraph._layout import Layout
 
-#: Dual feasible functions u_1 .. that are tried.
+#: Number of dual feasible functions u_1 .. that are tried.
 MOST_STEPS = 3
-#: Tails that the energy bound tries.
+#: Number of tails that the energy bound tries.
 MOST_LEVELS = 24
 
 
@@ -30,7 +30,7 @@ class Pool:
 
 
 def overall(layout: Layout) -> list[Pool]:
-    """One pool per resource: the nodes' capacities add up; and one of half GPUs, where GPUs are apart."""
+    """Return one pool per resource with the nodes' total capacity; for individual GPUs, also a pool of half GPUs."""
     relaxed = []
     for r in range(len(layout.instance.resources)):
         demand = {
@@ -47,13 +47,13 @@ def overall(layout: Layout) -> list[Pool]:
 
 
 def pools(layout: Layout) -> list[Pool]:
-    """The pools over all nodes, and one per node and resource over the tasks that can only run there."""
+    """Return the pools over all nodes, and a pool per node and resource over the tasks that can only run there."""
     restricted = overall(layout)
     if layout.nodes < 2:
         return restricted
     here: list[list[int]] = [[] for _ in range(layout.nodes)]
     for k in range(layout.tasks):
-        # A fixed run is where it is; later ones may move, so only tasks confined altogether are counted.
+        # A fixed run stays; later runs may move, so only tasks that are confined completely are counted.
         if layout.duration[k] and len(layout.allowed[k]) == 1 and (k not in layout.fixed or layout.sticky):
             here[layout.allowed[k][0]].append(k)
     for n, tasks in enumerate(here):
@@ -65,13 +65,13 @@ def pools(layout: Layout) -> list[Pool]:
 
 
 def packed(layout: Layout) -> list[Pool]:
-    """Pools that know that nodes are packed one by one: a task over half a node's memory has that node for itself.
+    """Return pools that reflect single nodes: a task over half a node's memory has that node for itself.
 
     Dual feasible functions (Fekete, Schepers 2001; Clautiaux, Alves, Valerio de Carvalho 2010): u maps demands, as a
-    share x of a node's capacity, to weights such that whatever fits on one node weighs at most 1. Then the runs under
-    way weigh at most the number of nodes. u_k(x) = x where (k+1)x is an integer, else floor((k+1)x)/k; for k = 1 that
-    counts tasks above one half. A task counts with its least weight over the nodes it may run on. All weights are
-    multiples of 1/(k(k+1)), so the pools are integer; those that say nothing new are left out. Without them
+    share x of a node's capacity, to weights. The total weight of tasks that fit on one node is at most 1. Then the
+    runs under way weigh at most the number of nodes. u_k(x) = x if (k+1)x is an integer, else floor((k+1)x)/k; for k
+    = 1 that counts tasks above one half. A task counts with its least weight over the nodes it may run on. All
+    weights are multiples of 1/(k(k+1)), so the pools are integer. Redundant pools are left out. Without these pools,
     `eight-replicas` 1001, 1003, 1004 and 1006 take 1.1 times the work.
     """
     packings: list[Pool] = []
@@ -96,7 +96,7 @@ def packed(layout: Layout) -> list[Pool]:
 
 
 def _stepped(demand: int, capacity: int, k: int) -> int:
-    """k(k+1) u_k(demand / capacity)."""
+    """Return k(k+1) u_k(demand / capacity)."""
     if not demand:
         return 0
     steps, rest = divmod((k + 1) * demand, capacity)
@@ -104,20 +104,20 @@ def _stepped(demand: int, capacity: int, k: int) -> int:
 
 
 def _mandatory(layout: Layout, pool: Pool) -> tuple[IntArray, IntArray, IntArray]:
-    """Head, tail and energy of the mandatory runs in a pool."""
+    """Return head, tail and energy of the mandatory runs in a pool."""
     task, head, tail = layout.mandatory_runs
     demand = np.zeros(layout.tasks, dtype=np.int64)
     demand[list(pool.demand)] = list(pool.demand.values())
     energy = (demand * layout.instance.duration)[task]
-    used = energy > 0
-    return head[used], tail[used], energy[used]
+    use = energy > 0
+    return head[use], tail[use], energy[use]
 
 
 def energy_bound(layout: Layout, pool: Pool) -> int:
-    """No plan's latest completion is earlier (absolute time).
+    """Return a lower bound on the latest completion of all plans (absolute time).
 
-    The runs that neither start before h nor have less than q to follow fit between h and C - q, so their energy is at
-    most capacity * (C - q - h). Taken over all pairs (h, q) of heads and tails.
+    Consider the runs that start at h or later and have at least q to follow. They fit between h and C - q, so their
+    energy is at most capacity * (C - q - h). The bound is the maximum over all pairs (h, q) of heads and tails.
     """
     heads, tails, amount = _mandatory(layout, pool)
     if not len(heads):
@@ -137,18 +137,19 @@ def energy_bound(layout: Layout, pool: Pool) -> int:
 
 
 def makespan_bound(layout: Layout, shared: Sequence[Pool]) -> int:
-    """No plan's latest completion is earlier (absolute time): critical paths, energy, node load."""
+    """Return a lower bound on the latest completion (absolute time): critical paths, energy, node load."""
     path = max((layout.earliest_completion(j) for j in range(layout.jobs)), default=0)
     return max([path, *(energy_bound(layout, pool) for pool in shared)])
 
 
 def completion_bound(layout: Layout, pool: Pool) -> int:
-    """No plan has a smaller sum of completion times (absolute): SRPT on one machine as fast as the whole pool.
+    """Return a lower bound on the sum of completion times (absolute): SRPT on one machine as fast as the complete pool.
 
-    Within `capacity` units per tick, the pool is a single machine on which a job's energy is its processing time; a
+    Within `capacity` units per tick, the pool is a single machine on which a job's energy is its processing time. A
     schedule of the runs is a preemptive schedule of that machine, for which shortest remaining processing time first
     minimises the sum of completions (Schrage 1968). After the job's last run in the pool, at least its least tail
-    follows. Jobs without energy here count with their critical path. Time is scaled by the capacity, so all is integer.
+    follows. Jobs without energy here count with their critical path. Time is scaled by the capacity, so all values
+    are integers.
     """
     work, release, tail = [0] * layout.jobs, [0] * layout.jobs, [0] * layout.jobs
     for j, i, k in layout.runs():
@@ -164,7 +165,7 @@ def completion_bound(layout: Layout, pool: Pool) -> int:
 
 
 def srpt(release: list[int], work: list[int]) -> int:
-    """Least sum of completion times of preemptive jobs on one machine."""
+    """Return the least sum of completion times of preemptive jobs on one machine."""
     order = sorted(range(len(work)), key=lambda j: release[j])
     queue: list[int] = []
     time = total = 0
@@ -187,6 +188,6 @@ def srpt(release: list[int], work: list[int]) -> int:
 
 
 def total_completion_bound(layout: Layout, shared: Sequence[Pool]) -> int:
-    """No plan has a smaller sum of completion times (absolute): critical paths, SRPT over each pool."""
+    """Return a lower bound on the sum of completion times (absolute): critical paths, SRPT over each pool."""
     paths = sum(layout.earliest_completion(j) for j in range(layout.jobs))
     return max([paths, *(completion_bound(layout, pool) for pool in shared)])

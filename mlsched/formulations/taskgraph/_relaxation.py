@@ -1,13 +1,13 @@
 """A time-indexed linear relaxation of total_jct over an aggregate of all nodes, without placement and delays.
 
 Y[v, t] in [0, 1]: run v has started by time t; 0 before its head, 1 from its latest start on. Y rises in t; v has not
-started by t unless its predecessors had by t minus their duration; the runs under way at t fit into all nodes together.
-A job's completion is the first time at which all its runs have ended: T_J less the times from then on. Mandatory
-iterations only, so the bound holds for every number of iterations. (Christofides, Alvarez-Valdes, Tamarit 1987 for the
-disaggregated precedence rows.)
+started by t unless its predecessors had by t minus their duration; the runs under way at t fit into all nodes
+together. A job's completion is the first time at which all its runs have ended: T_J minus the times from then on. It
+has only mandatory iterations, so the bound is valid for every number of iterations. (Christofides, Alvarez-Valdes,
+Tamarit 1987 for the disaggregated precedence rows.)
 
 The bound is not a solver's objective value but the Lagrangian value of its prices, rounded to multiples of 2^-20 and
-evaluated in integers: valid whatever the floats did. Reduced costs then narrow the windows of the starts.
+evaluated in integers. So it is valid despite float errors. Reduced costs then narrow the windows of the starts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Columns:
             self.count += max(0, high - low)
 
     def at(self, key: Any, times: IntArray) -> tuple[IntArray, IntArray]:
-        """(column or -1, constant) of Y[key, t] for each t."""
+        """Return (column or -1, constant) of Y[key, t] for each t."""
         low, high = self.windows[key]
         inside = (times >= low) & (times < high)
         return np.where(inside, self.offset[key] + times - low, -1), (times >= high).astype(np.int64)
@@ -66,24 +66,24 @@ class Rows:
         self.count = 0
 
     def below(self, one: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> None:
-        """Y of `one` <= Y of `other`, time by time; rows that always hold are left out."""
+        """Add Y of `one` <= Y of `other`, time by time; redundant rows are left out."""
         (a, ca), (b, cb) = one, other
-        kept = ((a >= 0) | (ca > 0)) & (cb == 0)
-        a, ca, b = a[kept], ca[kept], b[kept]
+        survivors = ((a >= 0) | (ca > 0)) & (cb == 0)
+        a, ca, b = a[survivors], ca[survivors], b[survivors]
         rows = self.count + np.arange(len(a))
         for column, sign in ((a, 1), (b, -1)):
-            used = column >= 0
-            self._put(rows[used], column[used], np.full(int(used.sum()), sign, dtype=np.int64))
+            use = column >= 0
+            self._add_entries(rows[use], column[use], np.full(int(use.sum()), sign, dtype=np.int64))
         self.upper.append(-ca)
         self.count += len(a)
 
-    def _put(self, row: IntArray, column: IntArray, value: IntArray) -> None:
+    def _add_entries(self, row: IntArray, column: IntArray, value: IntArray) -> None:
         self.row.append(row)
         self.column.append(column)
         self.value.append(value)
 
     def matrix(self, columns: int) -> tuple[Any, IntArray]:
-        """(matrix, upper) of the rows."""
+        """Return (matrix, upper) of the rows."""
         from scipy.sparse import csr_matrix
 
         parts = [np.concatenate(x) if x else np.zeros(0, dtype=np.int64) for x in (self.value, self.row, self.column)]
@@ -91,15 +91,15 @@ class Rows:
         return matrix, np.concatenate(self.upper) if self.upper else np.zeros(0, dtype=np.int64)
 
     def share(self, times: int, entries: list[tuple[IntArray, IntArray, int]], room: IntArray) -> None:
-        """One row per time: sum of value * column <= room; entries are (times, columns, value)."""
+        """Add one row per time: sum of value * column <= room; entries are (times, columns, value)."""
         for at, column, value in entries:
-            self._put(self.count + at, column, np.full(len(at), value, dtype=np.int64))
+            self._add_entries(self.count + at, column, np.full(len(at), value, dtype=np.int64))
         self.upper.append(room)
         self.count += times
 
 
 def windows_of(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
-    """Starts of mandatory runs and completions of all jobs for plans of total_jct <= upper; None: there are none."""
+    """Return windows of mandatory runs' starts and of completions for total_jct <= upper; None if infeasible."""
     earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
     until = layout.latest_completions(upper)
     if any(low > high for low, high in zip(earliest, until, strict=True)):
@@ -117,7 +117,7 @@ def windows_of(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
 
 
 def precedence(layout: Layout, columns: Columns, rows: Rows) -> None:
-    """Y rises in time, runs follow what they wait for, and jobs are complete after their last runs."""
+    """Add precedence rows: Y rises in time, runs follow predecessors, and jobs are complete after their last runs."""
     for key, (low, high) in columns.windows.items():
         times = np.arange(low, high - 1)
         rows.below(columns.at(key, times), columns.at(key, times + 1))
@@ -134,12 +134,12 @@ def precedence(layout: Layout, columns: Columns, rows: Rows) -> None:
         if layout.mandatory[j] > layout.finished[j]:
             times = np.arange(*columns.windows[j])
             for k in layout.sinks(j, layout.mandatory[j] - 1):
-                ended = columns.at((k, layout.mandatory[j] - 1), times - layout.duration[k])
-                rows.below(columns.at(j, times), ended)
+                end_literals = columns.at((k, layout.mandatory[j] - 1), times - layout.duration[k])
+                rows.below(columns.at(j, times), end_literals)
 
 
 def capacity_rows(layout: Layout, columns: Columns, rows: Rows, pool: Pool) -> None:
-    """sum_v q_v (Y[v, t] - Y[v, t - p_v]) <= capacity at every time."""
+    """Add sum_v q_v (Y[v, t] - Y[v, t - p_v]) <= capacity at every time."""
     runs = [(k, i) for _, i, k in layout.runs() if (k, i) in columns.windows and k in pool.demand]
     if not runs or sum(q for q in pool.demand.values()) <= pool.capacity:
         return
@@ -152,8 +152,8 @@ def capacity_rows(layout: Layout, columns: Columns, rows: Rows, pool: Pool) -> N
         q = pool.demand[run[0]]
         for shift, sign in ((0, 1), (layout.duration[run[0]], -1)):
             column, constant = columns.at(run, times - shift)
-            used = column >= 0
-            entries.append((times[used] - first, column[used], sign * q))
+            use = column >= 0
+            entries.append((times[use] - first, column[use], sign * q))
             room -= sign * q * constant
     rows.share(end - first, entries, room)
 
@@ -174,7 +174,7 @@ class LinearProgram:
         self._constant = sum(columns.windows[j][1] for j in range(layout.jobs)) - sum(layout.arrival)
 
     def bound(self, prices: IntArray) -> tuple[int, IntArray]:
-        """What prices prove of total_jct, and the reduced costs, both in multiples of 1/SCALE.
+        """Return the bound of prices on total_jct, and the reduced costs, both in multiples of 1/SCALE.
 
         min c.y over 0 <= y <= 1, A y <= b is at least -p.b + sum_i min(0, c_i + (A'p)_i) for every p >= 0.
         """
@@ -184,20 +184,20 @@ class LinearProgram:
 
 
 class LinearBound:
-    """What prices proved of plans of total_jct at most `upper`, for which the columns were made.
+    """The bound from prices for plans of total_jct at most `upper`, for which the columns were built.
 
-    `total` and the `reduced` costs are in multiples of 1/SCALE. Of a plan of total_jct at most v, the reduced costs of
-    its columns sum up to at most v less the bound. So prices that were found once narrow the windows for every smaller
-    value, the more the nearer it is to the bound.
+    `total` and the `reduced` costs are in multiples of 1/SCALE. In a plan of total_jct at most v, the reduced costs
+    of its columns sum up to at most v minus the bound. So prices narrow the windows for every smaller value, most for
+    values near the bound.
     """
 
     def __init__(self, columns: Columns, upper: int, total: int, reduced: IntArray) -> None:
         self._columns, self._upper, self._total, self._reduced = columns, upper, total, reduced
-        #: No plan of total_jct at most `upper` has less total_jct than this.
+        #: Lower bound on total_jct for plans of total_jct at most `upper`.
         self.bound = -(-total // SCALE)
 
     def windows(self, value: int) -> Relaxed | None:
-        """The windows of plans of total_jct at most `value`; None where it is above `upper`."""
+        """Return the windows of plans of total_jct at most `value`; None if it is above `upper`."""
         if value > self._upper:
             return None
         earliest: dict[Run, int] = {}
@@ -207,8 +207,8 @@ class LinearBound:
         for key, (low, high) in self._columns.windows.items():
             offset = self._columns.offset[key]
             costs = self._reduced[offset : offset + max(0, high - low)]
-            never = np.flatnonzero(costs > spare)  # Y[key, t] = 1 is too dear: starts after t
-            always = np.flatnonzero(-costs > spare)  # Y[key, t] = 0 is too dear: starts by t
+            never = np.flatnonzero(costs > spare)  # Y[key, t] = 1 is too expensive: starts after t
+            always = np.flatnonzero(-costs > spare)  # Y[key, t] = 0 is too expensive: starts by t
             first = low + int(never[-1]) + 1 if never.size else low
             last = low + int(always[0]) if always.size else high
             if isinstance(key, tuple):

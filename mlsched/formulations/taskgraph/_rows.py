@@ -1,4 +1,4 @@
-"""Linear rows over literals: what models in 0/1 variables alone are made of."""
+"""Linear rows over literals: the building blocks of models with only 0/1 variables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Terms = list[tuple[int, Literal]]
 
 
 class Rows:
-    """Adds rows without enforcement literals, of which cutting planes and linear relaxations know nothing."""
+    """Builder of rows without enforcement literals, which cutting planes and linear relaxations ignore."""
 
     def __init__(self, cp: Any) -> None:
         self.cp = cp
 
     def at_least(self, terms: Iterable[tuple[int, Literal]], bound: int) -> None:
-        """sum of weight * literal >= bound, unless it always holds."""
+        """Add sum of weight * literal >= bound, unless it is always true."""
         weights: dict[int, int] = {}
         literals: dict[int, Any] = {}
         for weight, literal in terms:
@@ -36,23 +36,23 @@ class Rows:
         self.cp.add_linear_constraint(row, bound, cp_model.INT32_MAX)
 
     def clause(self, *literals: Literal) -> None:
-        """At least one literal holds."""
+        """Require at least one true literal."""
         if not any(isinstance(literal, int) and literal for literal in literals):
             self.cp.add_bool_or([literal for literal in literals if not isinstance(literal, int)])
 
     def rising(self, literals: Sequence[Literal]) -> None:
-        """Each literal implies the next one."""
+        """Let each literal imply the next."""
         for before, after in itertools.pairwise(literals):
             self.clause(no(before), after)
 
 
 def no(literal: Literal) -> Literal:
-    """The literal's negation."""
+    """Return the literal's negation."""
     return 1 - literal if isinstance(literal, int) else literal.negated()
 
 
 def valued(solution: Sequence[int]) -> Callable[[Literal], int]:
-    """The value of a literal or variable in a solution, which has a value per variable."""
+    """Return the value function of literals or variables in a solution, which has a value per variable."""
 
     def value(literal: Literal) -> int:
         if isinstance(literal, int):

@@ -10,10 +10,10 @@ from mlsched.formulations.taskgraph._rows import Rows, Terms, no
 
 
 class Started:
-    """Whether runs have started by a time.
+    """Literals of runs that have started by a time.
 
-    A run has started by no time before window[run][0]; then by begun[run], a literal per time; then, at all times, by
-    after[run]: 1, or a literal that is false in plans in which the run never starts or is not looked at.
+    Before window[run][0], a run has not started. Then begun[run] has a literal per time. At all later times
+    after[run] applies: 1, or a literal that is false in plans in which the run never starts or is ignored.
     """
 
     def __init__(self, choices: Choices, rows: Rows) -> None:
@@ -23,44 +23,44 @@ class Started:
         self.after: dict[Run, Literal] = {}
 
     def add(self, run: Run, window: tuple[int, int], times: int, after: Literal) -> None:
-        """Literals for so many times from the start of a window on, and what holds after them."""
+        """Add literals for `times` times from the start of a window on, and the literal after them."""
         self.window[run], self.after[run] = window, after
         self.begun[run] = [self._rows.cp.new_bool_var("") for _ in range(times)]
         self._rows.rising([*self.begun[run], after])
 
     def by(self, run: Run, t: int) -> Literal:
-        """Whether a run has started by t."""
-        first, known = self.window[run][0], self.begun[run]
-        return 0 if t < first else known[t - first] if t - first < len(known) else self.after[run]
+        """Return the literal of a run's start by t."""
+        first, present = self.window[run][0], self.begun[run]
+        return 0 if t < first else present[t - first] if t - first < len(present) else self.after[run]
 
     def ended(self, run: Run, t: int) -> Literal:
-        """Whether a run has ended by t."""
+        """Return the literal of a run's end by t."""
         return self.by(run, t - self.layout.duration[run[0]])
 
     def under_way(self, run: Run, t: int) -> Terms:
-        """Literals whose weighted sum is 1 while the run is under way, or none where it cannot be."""
-        begun, ended = self.by(run, t), self.ended(run, t)
-        if isinstance(begun, int):
-            if not begun or (isinstance(ended, int) and ended):
+        """Return literals whose weighted sum is 1 while the run is under way; empty if that is impossible."""
+        opened, end_literals = self.by(run, t), self.ended(run, t)
+        if isinstance(opened, int):
+            if not opened or (isinstance(end_literals, int) and end_literals):
                 return []
-        elif not isinstance(ended, int) and begun.index == ended.index:
+        elif not isinstance(end_literals, int) and opened.index == end_literals.index:
             return []
-        return [(1, begun), (-1, ended)]
+        return [(1, opened), (-1, end_literals)]
 
     def start_of(self, run: Run, value: Callable[[Literal], int]) -> int:
-        """When a run starts that does so in a solution."""
+        """Return the start of a run that starts in a solution."""
         return self.window[run][0] + len(self.begun[run]) - sum(map(value, self.begun[run]))
 
     def punctual(self, runs: Iterable[Run], deadline: int, *conditions: Literal) -> Literal:
-        """A literal that holds only if some runs have ended by a deadline, and other literals hold."""
+        """Return a literal that implies the end of some runs by a deadline, and other literals."""
         literal = self._rows.cp.new_bool_var("")
         for run in runs:
-            if not self.layout.is_fixed(*run):  # the end of a fixed run is constant and was compared before
+            if not self.layout.is_fixed(*run):  # the end of a fixed run was compared before
                 self._rows.clause(no(literal), self.ended(run, deadline))
         for condition in conditions:
             self._rows.clause(no(literal), condition)
         return literal
 
     def all_ended(self, runs: Iterable[Run], t: int) -> list[Literal]:
-        """Literals that all hold if and only if some runs have all ended by t."""
+        """Return literals that are all true if and only if some runs have all ended by t."""
         return [self.ended(run, t) for run in runs]

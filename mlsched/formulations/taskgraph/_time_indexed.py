@@ -1,9 +1,9 @@
-"""The task level in linear rows over 0/1 variables alone: "has started by t", "is on node n", "is complete by t".
+"""The task level in linear rows over only 0/1 variables: "has started by t", "is on node n", "is complete by t".
 
-CP-SAT learns cutting planes from conflicts when all rows are linear and their variables Boolean (`use_pb_resolution`).
-That is what gangs that have to be packed into nodes need: clauses alone must go through who sits where, one by one,
-where a row that counts shows at once that they do not fit. Small windows of starts are what it takes, so the model is
-made for a value that plans must attain.
+CP-SAT learns cutting planes from conflicts when all rows are linear and their variables Boolean
+(`use_pb_resolution`). Gangs that have to be packed into nodes need this: clauses enumerate the placements one by one,
+but a row that counts shows at once that the gangs do not fit. The method needs small windows of starts, so the model
+is built for a value that plans must attain.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from mlsched.instances.taskgraph import Timetable
 class TimeIndexed:
     """Plans of total_jct at most `upper`; every place must be a single node.
 
-    `objectives` are those that are measured, by default total_jct alone, for which optional iterations are left
-    out. `relaxed` narrows windows to those of plans of total_jct at most `upper`; `shared` are pools of the layout, the
-    overall ones among them. `counting`: see `_counts`. `named`: something else breaks the symmetry of nodes. An
-    objective is its term plus its constant. `reason`: why there is no plan, where that shows.
+    `objectives` are the measured objectives, by default total_jct, for which optional iterations are left out.
+    `relaxed` narrows windows to plans of total_jct at most `upper`; `shared` are pools of the layout, including the
+    overall pools. `counting`: see `_counts`. `named`: the caller breaks the symmetry of nodes. An objective is its
+    term plus its constant. `reason`: the cause of infeasibility, if it is evident.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class TimeIndexed:
         from ortools.sat.python import cp_model
 
         if objectives is None:
-            # No job completes later without its optional iterations.
-            kept = [min(mandatory, most) for mandatory, most in zip(layout.mandatory, layout.maximum, strict=True)]
-            layout = dataclasses.replace(layout, maximum=kept)
+            # Without its optional iterations, a job completes at the same time or earlier.
+            survivors = [min(mandatory, most) for mandatory, most in zip(layout.mandatory, layout.maximum, strict=True)]
+            layout = dataclasses.replace(layout, maximum=survivors)
         self.layout, self.upper = layout, upper
         self.objectives = objectives or ("total_jct",)
         self.cp = cp_model.CpModel()
-        #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
+        #: "Complete by t" from the first possible time, a list per job and a list for all jobs together.
         self._done: dict[int | None, tuple[int, list[Literal]]] = {}
         self.reason = layout.reason
         self._limit_completions(relaxed)
@@ -81,7 +81,7 @@ class TimeIndexed:
         if relaxed is not None:
             for j, (first, last) in relaxed.completion.items():
                 self._earliest[j], self.until[j] = max(self._earliest[j], first), min(self.until[j], last)
-            # A job completes by the total less what the others take at least, which prices have raised.
+            # A job completes by the total minus the minimum of the others, which prices have raised.
             spare = self.upper + sum(layout.arrival) - sum(self._earliest)
             self.until = [min(u, c + spare) for u, c in zip(self.until, self._earliest, strict=True)]
         if any(first > last for first, last in zip(self._earliest, self.until, strict=True)):
@@ -108,63 +108,63 @@ class TimeIndexed:
     def _add_completions(self) -> None:
         every = list(range(self.layout.jobs))
         for j in every:
-            self._done[j] = self._completed([j])
+            self._done[j] = self._completion_literals([j])
         if "makespan" in self.objectives and every:
-            self._done[None] = self._completed(every)
+            self._done[None] = self._completion_literals(every)
 
-    def _completed(self, jobs: Sequence[int]) -> tuple[int, list[Literal]]:
-        """A time and, from it on, whether all of some jobs are complete by then; at the end of the list they are."""
+    def _completion_literals(self, jobs: Sequence[int]) -> tuple[int, list[Literal]]:
+        """Return a time and, from it on, literals that all of some jobs are complete; the last literal is true."""
         first = max(self._earliest[j] for j in jobs)
-        done = [self.cp.new_bool_var("") for _ in range(first, max(self.until[j] for j in jobs))]
-        self._rows.rising(done)
-        for j, (n, literal) in itertools.product(jobs, enumerate(done)):
+        finish = [self.cp.new_bool_var("") for _ in range(first, max(self.until[j] for j in jobs))]
+        self._rows.rising(finish)
+        for j, (n, literal) in itertools.product(jobs, enumerate(finish)):
             for i in ends(self.layout, j):
                 absent = no(self.choices.running(j, i))
-                for ended in self._all_ended([(k, i) for k in self.layout.sinks(j, i)], first + n):
-                    self._rows.clause(no(literal), absent, ended)
-        return first, done
+                for end_literals in self._all_ended([(k, i) for k in self.layout.sinks(j, i)], first + n):
+                    self._rows.clause(no(literal), absent, end_literals)
+        return first, finish
 
     # -- objectives (see `_objectives.Timing`) -------------------------------------------------------------------------
 
     def timed_objectives(self) -> Mapping[str, Callable[[], Parts]]:
-        """See `Timing`."""
+        """Return the timed objectives (see `Timing`)."""
         return {"total_jct": self._total_jct, "makespan": self._makespan, "deadlines_met": self._deadlines_met}
 
     def _total_jct(self) -> Parts:
-        done = [self._done[j] for j in range(self.layout.jobs)]
-        constant = sum(first + len(known) for first, known in done) - sum(self.layout.arrival)
-        return [(v, -1) for _, known in done for v in known], constant
+        finish = [self._done[j] for j in range(self.layout.jobs)]
+        constant = sum(first + len(present) for first, present in finish) - sum(self.layout.arrival)
+        return [(v, -1) for _, present in finish for v in present], constant
 
     def _makespan(self) -> Parts:
-        first, done = self._done.get(None, (0, []))
-        return [(v, -1) for v in done], first + len(done) - min(self.layout.arrival, default=0)
+        first, finish = self._done.get(None, (0, []))
+        return [(v, -1) for v in finish], first + len(finish) - min(self.layout.arrival, default=0)
 
     def _deadlines_met(self) -> Parts:
         constant, parts = 0, []
         for j, deadline in enumerate(self.layout.deadline):
-            first, done = self._done[j]
-            if deadline >= first + len(done):
+            first, finish = self._done[j]
+            if deadline >= first + len(finish):
                 constant += 1
             elif deadline >= first:
-                parts.append((done[deadline - first], 1))
+                parts.append((finish[deadline - first], 1))
         return parts, constant
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
-        """See `Timing`."""
+        """Return the on-time literal (see `Timing`)."""
         runs = [(k, i) for k in self.layout.sinks(j, i)]
         return self._started.punctual(runs, self.layout.deadline[j], self.choices.running(j, i), before)
 
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """The plan of a solution, a value per variable."""
-        value, started = valued(solution), self._started
-        node = {run: self.choices.node_of(run, value) for run, runs in started.after.items() if value(runs)}
-        return self.layout.timetable(node, {run: started.start_of(run, value) for run in node})
+        """Return the plan of a solution, a value per variable."""
+        value, start_task = valued(solution), self._started
+        node = {run: self.choices.node_of(run, value) for run, runs in start_task.after.items() if value(runs)}
+        return self.layout.timetable(node, {run: start_task.start_of(run, value) for run in node})
 
 
 def size(layout: Layout, upper: int) -> int:
-    """How many variables the model would have, about."""
+    """Estimate the number of variables of the model."""
     until = layout.latest_completions(upper)
     total = sum(last - layout.earliest_completion(j) for j, last in enumerate(until))
     for j, i, k in layout.runs():

@@ -1,6 +1,6 @@
-"""Rows over "has started by t" and "is on node n": order, capacity and their links, in 0/1 variables alone.
+"""Rows over "has started by t" and "is on node n": order, capacity and their links, in only 0/1 variables.
 
-None of these rows has enforcement literals. Places must be single nodes.
+All rows are without enforcement literals. Places must be single nodes.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from mlsched.formulations.taskgraph._started import Started
 
 
 class TimeRows:
-    """Order and capacity of the runs in `started`; `counts` where runs are counted."""
+    """Order and capacity of the runs in `started`; `counts` if runs are counted."""
 
     def __init__(self, choices: Choices, rows: Rows, started: Started, counts: Counts | None) -> None:
         self._choices, self._rows, self._started, self._counts = choices, rows, started, counts
         self._layout = choices.layout
-        #: Whether a run is under way on a node at a time, as far as it has been asked for.
+        #: Cached literals: a run is under way on a node at a time.
         self._here: dict[tuple[Run, int, int], Literal] = {}
 
     def add_order(self) -> None:
-        """Rule 4: what a run waits for has ended when it starts, transfers between nodes included."""
-        layout, rows, started = self._layout, self._rows, self._started
-        all_ended = started.all_ended if self._counts is None else self._counts.all_ended
+        """Add rule 4: predecessors have ended when a run starts, transfers between nodes included."""
+        layout, rows, start_task = self._layout, self._rows, self._started
+        all_ended = start_task.all_ended if self._counts is None else self._counts.all_ended
         for j, i, k in layout.runs():
-            first, last = started.window[k, i]
+            first, last = start_task.window[k, i]
             before: list[Run] = []
             for u, source, delay in layout.sources(k, i):
                 if source >= layout.finished[j]:
                     before.append((u, source))
-                    self._transfer((u, source), (k, i), delay)
+                    self._add_transfer((u, source), (k, i), delay)
                 elif delay:
-                    # Not before the transfer from home has ended, unless there is none.
-                    early = started.by((k, i), layout.last_end[u] + delay - 1)
+                    # Not before the transfer from home has ended, if any.
+                    early = start_task.by((k, i), layout.last_end[u] + delay - 1)
                     rows.clause(no(early), no(self._choices.away((k, i), layout.home[u])))
             for t in range(first, last + 1):
-                for ended in all_ended(before, t):
-                    rows.clause(no(started.by((k, i), t)), ended)
+                for end_literals in all_ended(before, t):
+                    rows.clause(no(start_task.by((k, i), t)), end_literals)
         if self._counts is not None:
             self._counts.add_order()
 
-    def _transfer(self, source: Run, run: Run, delay: int) -> None:
-        """A run starts a delay after another one has ended, unless both are on one node."""
+    def _add_transfer(self, source: Run, run: Run, delay: int) -> None:
+        """Let a run start a delay after another has ended, unless both are on one node."""
         apart = self._choices.apart(source, run) if delay else 0
         if isinstance(apart, int) and not apart:
             return
@@ -55,40 +55,42 @@ class TimeRows:
             self._rows.clause(no(self._started.by(run, t)), no(apart), self._started.ended(source, t - delay))
 
     def add_capacity(self, first: int, end: int, shared: Sequence[Pool]) -> None:
-        """Rule 5 from time `first` to before `end`: on each node, and of all nodes together in every shared pool."""
+        """Add rule 5 from time `first` to before `end`: on each node, and over all nodes in every shared pool."""
         layout = self._layout
         lasting = [(k, i) for _, i, k in layout.runs() if layout.duration[k]]
         for t in range(first, end):
             active = {run: terms for run in lasting if (terms := self._started.under_way(run, t))}
             for n in range(layout.nodes):
-                self._node(n, t, active)
-            self._somewhere(t, active)
+                self._add_node_rows(n, t, active)
+            self._add_somewhere_rows(t, active)
             for pool in shared:
                 if self._counts is not None:
-                    self._fit(self._counts.demands(pool, t, active), pool.capacity)
+                    self._add_capacity_row(self._counts.demands(pool, t, active), pool.capacity)
                 else:
                     demands = [(pool.demand.get(k, 0), terms) for (k, _), terms in active.items()]
-                    self._fit([(demand, terms) for demand, terms in demands if demand], pool.capacity)
+                    self._add_capacity_row([(demand, terms) for demand, terms in demands if demand], pool.capacity)
 
-    def _node(self, n: int, t: int, active: dict[Run, Terms]) -> None:
-        """The capacities of a node at a time."""
+    def _add_node_rows(self, n: int, t: int, active: dict[Run, Terms]) -> None:
+        """Add the capacities of a node at a time."""
         layout = self._layout
         may = [run for run in active if n in self._choices.where[run]]
         tasks = {run[0] for run in may}
         for r, room in enumerate(layout.capacity[n]):
             # A task's runs follow one another.
             if sum(layout.demand[k][r] for k in tasks) > room:
-                used = [run for run in may if layout.demand[run[0]][r]]
-                self._fit([(layout.demand[run[0]][r], self._on(run, n, t, active[run])) for run in used], room)
+                use = [run for run in may if layout.demand[run[0]][r]]
+                self._add_capacity_row(
+                    [(layout.demand[run[0]][r], self._on_node_terms(run, n, t, active[run])) for run in use], room
+                )
 
-    def _fit(self, used: Sequence[tuple[int, Terms]], room: int) -> None:
-        """The demands of what is under way fit."""
+    def _add_capacity_row(self, used: Sequence[tuple[int, Terms]], room: int) -> None:
+        """Add a row: the demands of the runs under way fit."""
         if used:
             unit = math.gcd(*(q for q, _ in used))
             self._rows.at_least([(-q // unit * w, v) for q, terms in used for w, v in terms], -(room // unit))
 
-    def _on(self, run: Run, n: int, t: int, active: Terms) -> Terms:
-        """1 at least while the run is under way on node n."""
+    def _on_node_terms(self, run: Run, n: int, t: int, active: Terms) -> Terms:
+        """Return terms that are at least 1 while the run is under way on node n."""
         choice = self._choices.where[run][n]
         if isinstance(choice, int):
             return active
@@ -98,8 +100,8 @@ class TimeRows:
             self._rows.at_least([(1, here), (-1, choice), *((-w, v) for w, v in active)], -1)
         return [(1, self._here[run, n, t])]
 
-    def _somewhere(self, t: int, active: dict[Run, Terms]) -> None:
-        """Implied: what is under way is so on one of its nodes."""
+    def _add_somewhere_rows(self, t: int, active: dict[Run, Terms]) -> None:
+        """Add implied rows: a run under way is on one of its nodes."""
         for run, terms in active.items():
             here = [self._here.get((run, n, t)) for n in self._choices.where[run]]
             if all(v is not None for v in here):

@@ -1,7 +1,7 @@
 """The moulded variant: each job is a gang that picks one placement and a number of iterations.
 
-A restriction of the task level: its plans are plans, its bound is none. `moulded` hands it to CP-SAT, `moulded-highs`
-to HiGHS as a time-indexed MIP over (job, placement, iterations, start), in which every objective is linear.
+It restricts the task level: its plans are valid there, its bound is not. `moulded` uses CP-SAT; `moulded-highs` uses
+HiGHS, with a time-indexed MIP over (job, placement, iterations, start), in which every objective is linear.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def highs_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limi
 
 
 class _TimeIndexed:
-    """Binary s[i]: the job of the i-th start (`_gang_starts`) starts so."""
+    """Binary s[i]: the job of the i-th start (`_gang_starts`) uses this start."""
 
     def __init__(self, moulded: Moulded, objectives: Sequence[str]) -> None:
         import pyomo.environ as pyo
@@ -53,36 +53,36 @@ class _TimeIndexed:
         for i, start in enumerate(self.starts):
             of_job[start.job].append(i)
         for mine in of_job:
-            self.mip.rows.add(self._sum([(1, i) for i in mine]) == 1)
-        self._capacity()
+            self.mip.rows.add(self._weighted_sum([(1, i) for i in mine]) == 1)
+        self._add_capacity()
         for number, name in enumerate(objectives):
             shares = [start.shares[number] for start in self.starts]
             if SHARES[name][1] == "sum":
-                self.terms[name] = self._sum(list(zip(shares, range(len(shares)), strict=True)))
+                self.terms[name] = self._weighted_sum(list(zip(shares, range(len(shares)), strict=True)))
             elif shares:
                 self.mip.last = pyo.Var(domain=pyo.Integers, bounds=(0, max(shares)))
                 for mine in of_job:
-                    self.mip.rows.add(self.mip.last >= self._sum([(shares[i], i) for i in mine]))
+                    self.mip.rows.add(self.mip.last >= self._weighted_sum([(shares[i], i) for i in mine]))
                 self.terms[name] = self.mip.last
 
-    def _sum(self, weighted: list[tuple[int, int]]) -> Any:
-        """A sum of weight * s[i]; the number 0 where every weight is 0."""
+    def _weighted_sum(self, weighted: list[tuple[int, int]]) -> Any:
+        """Return a sum of weight * s[i]; the number 0 if every weight is 0."""
         from pyomo.core.expr import LinearExpression
 
-        kept = [(weight, i) for weight, i in weighted if weight]
-        if not kept:
+        survivors = [(weight, i) for weight, i in weighted if weight]
+        if not survivors:
             return 0
-        return LinearExpression(linear_coefs=[w for w, _ in kept], linear_vars=[self.s[i] for _, i in kept])
+        return LinearExpression(linear_coefs=[w for w, _ in survivors], linear_vars=[self.s[i] for _, i in survivors])
 
-    def _capacity(self) -> None:
+    def _add_capacity(self) -> None:
         use: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         for i, start in enumerate(self.starts):
             mode = self.moulded.modes[start.job][start.mode]
             if mode.column is None or start.time is None:
                 continue
-            held = [(n, r, h) for n, row in enumerate(mode.column.hold) for r, h in enumerate(row) if h]
+            usage = [(n, r, h) for n, row in enumerate(mode.column.hold) for r, h in enumerate(row) if h]
             for at in range(start.time, start.time + mode.duration):
-                for n, r, h in held:
+                for n, r, h in usage:
                     use.setdefault((n, r, at), []).append((h, i))
         for (n, r, _), entries in use.items():
             most: dict[int, int] = {}
@@ -90,23 +90,23 @@ class _TimeIndexed:
                 job = self.starts[i].job
                 most[job] = max(most.get(job, 0), h)
             if sum(most.values()) > self.moulded.layout.capacity[n][r]:
-                self.mip.rows.add(self._sum(entries) <= self.moulded.layout.capacity[n][r])
+                self.mip.rows.add(self._weighted_sum(entries) <= self.moulded.layout.capacity[n][r])
 
     def formulation(self) -> Formulation:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.mip, terms, self.decode, lambda plan: [], self.values.constants())
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
-        chosen = [start for start, s in zip(self.starts, self.s, strict=True) if value_of(s)]
-        chosen.sort(key=lambda start: self.moulded.end if start.time is None else start.time)
-        return self.moulded.timetable(scheduled(self.moulded, [[self.moulded.modes[c.job][c.mode]] for c in chosen]))
+        selection = [start for start, s in zip(self.starts, self.s, strict=True) if value_of(s)]
+        selection.sort(key=lambda start: self.moulded.end if start.time is None else start.time)
+        return self.moulded.timetable(scheduled(self.moulded, [[self.moulded.modes[c.job][c.mode]] for c in selection]))
 
 
 class _Gangs:
-    """A mode and a start for each job; optional intervals for what its modes hold of a node.
+    """A mode and a start for each job; optional intervals for the reserved amounts of its modes on a node.
 
-    Modes that hold the same of a node for the same time share its interval: of 2,000 modes of a job, 40 may hold
-    something else of the first node.
+    Modes with equal amounts on a node for the same time share its interval: of 2,000 modes of a job, 40 may have
+    distinct amounts on the first node.
     """
 
     def __init__(self, moulded: Moulded, objectives: Sequence[str]) -> None:
@@ -124,12 +124,12 @@ class _Gangs:
             self.cp.add_bool_or([])
             return
         self.known = list_schedules(moulded)
-        self._modes(latest_ends(moulded, objectives, self.known))
+        self._add_modes(latest_ends(moulded, objectives, self.known))
         self.on_time: dict[tuple[int, int], Any] = {}
         for name in objectives:
             self.terms[name] = getattr(self, "_" + name)()
 
-    def _modes(self, latest: list[int]) -> None:
+    def _add_modes(self, latest: list[int]) -> None:
         cp, moulded = self.cp, self.moulded
         here: dict[tuple[int, int], list[tuple[Any, int]]] = {}
         for of_job, until in zip(moulded.modes, latest, strict=True):
@@ -149,10 +149,10 @@ class _Gangs:
                     if any(row):
                         alike.setdefault((n, row, mode.duration), []).append(z)
             for (n, row, duration), either in alike.items():
-                held = cp.new_bool_var("") if len(either) > 1 else either[0]
+                usage = cp.new_bool_var("") if len(either) > 1 else either[0]
                 if len(either) > 1:
-                    cp.add(sum(either) == held)
-                interval = cp.new_optional_fixed_size_interval_var(start, duration, held, "")
+                    cp.add(sum(either) == usage)
+                interval = cp.new_optional_fixed_size_interval_var(start, duration, usage, "")
                 for r, amount in enumerate(row):
                     if amount:
                         here.setdefault((n, r), []).append((interval, amount))
@@ -176,11 +176,11 @@ class _Gangs:
         return last
 
     def _deadlines_met(self) -> Any:
-        met = []
+        success = []
         for j, end in enumerate(self.end):
-            met.append(self.cp.new_bool_var(""))
-            self.cp.add(end <= self.moulded.layout.deadline[j]).only_enforce_if(met[-1])
-        return sum(met)
+            success.append(self.cp.new_bool_var(""))
+            self.cp.add(end <= self.moulded.layout.deadline[j]).only_enforce_if(success[-1])
+        return sum(success)
 
     def _traffic(self) -> Any:
         return sum(
@@ -190,8 +190,8 @@ class _Gangs:
             if m.traffic
         )
 
-    def _steps(self, j: int) -> tuple[int, list[Any]]:
-        """(iterations that count in any case, literals for one more each) towards job j's accuracy, made once."""
+    def _accuracy_steps(self, j: int) -> tuple[int, list[Any]]:
+        """Return (iterations that certainly count, literals for one more each) towards job j's accuracy."""
         layout, modes = self.moulded.layout, self.modes[j]
         sure = layout.finished[j] if self.values.final else self.values.on_time[j]
         steps: list[Any] = []
@@ -205,31 +205,31 @@ class _Gangs:
                 if i:
                     self.cp.add_implication(literal, self.on_time[j, i - 1])
                 if not self.values.final:
-                    ended = self.start[j] + sum(self.moulded.ends(m)[i] * z for m, z in runs)
-                    self.cp.add(ended <= layout.deadline[j]).only_enforce_if(literal)
+                    end_literals = self.start[j] + sum(self.moulded.ends(m)[i] * z for m, z in runs)
+                    self.cp.add(end_literals <= layout.deadline[j]).only_enforce_if(literal)
                 self.on_time[j, i] = literal
             steps.append(self.on_time[j, i])
         return sure, steps
 
     def _total_accuracy(self) -> Any:
-        return accuracies(self.moulded.layout.instance, [self._steps(j) for j in range(len(self.end))])[0]
+        return accuracies(self.moulded.layout.instance, [self._accuracy_steps(j) for j in range(len(self.end))])[0]
 
     def _accuracy_met(self) -> Any:
-        return accuracies(self.moulded.layout.instance, [self._steps(j) for j in range(len(self.end))])[1]
+        return accuracies(self.moulded.layout.instance, [self._accuracy_steps(j) for j in range(len(self.end))])[1]
 
     def formulation(self) -> Formulation:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.cp, terms, self.decode, self.encode, self.constant)
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
-        chosen = []
+        selection = []
         for modes, literals, start in zip(self.modes, self.z, self.start, strict=True):
             mode = next(m for m, z in zip(modes, literals, strict=True) if value_of(z))
-            chosen.append((mode, value_of(start)))
-        return self.moulded.timetable(chosen)
+            selection.append((mode, value_of(start)))
+        return self.moulded.timetable(selection)
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
-        """A list schedule of gangs: most plans of the task level are none."""
+        """Return a list schedule of gangs: most plans of the task level are invalid here."""
         if not self.known or len(self.objectives) != 1:
             return []
         pairs = []

@@ -1,4 +1,4 @@
-"""Workers and PSs of jobs as mathematics: the columns of each job, the knapsack over them, and what prices prove."""
+"""Mathematical models of workers and PSs: the columns of each job, the knapsack over them, and its price bounds."""
 
 from typing import Any
 

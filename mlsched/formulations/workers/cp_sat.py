@@ -11,7 +11,7 @@ from mlsched.instances.workers import Plan
 
 
 def model(choice: Columns) -> Formulation:
-    """One binary a column."""
+    """Return the model with one binary per column."""
     from ortools.sat.python import cp_model
 
     cp = cp_model.CpModel()
@@ -26,8 +26,8 @@ def model(choice: Columns) -> Formulation:
         return choice.plan([c for c, v in enumerate(x) if value_of(v)])
 
     def encode(plan: Plan) -> list[tuple[Any, int]]:
-        taken = set(choice.chosen(plan).tolist())
-        return [(v, int(c in taken)) for c, v in enumerate(x)]
+        picks = set(choice.chosen(plan).tolist())
+        return [(v, int(c in picks)) for c, v in enumerate(x)]
 
     cost = cp_model.LinearExpr.weighted_sum(x, choice.cost.tolist())
     return Formulation(cp, {"total_jct": (Term(1, cost),)}, decode, encode)

@@ -12,7 +12,7 @@ from mlsched.instances.workers import Plan
 
 
 def model(choice: Columns) -> Formulation:
-    """One binary a column."""
+    """Return the model with one binary per column."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
@@ -36,8 +36,8 @@ def model(choice: Columns) -> Formulation:
         return choice.plan([c for c, v in enumerate(x) if value_of(v)])
 
     def encode(plan: Plan) -> list[tuple[Any, int]]:
-        taken = set(choice.chosen(plan).tolist())
-        return [(v, int(c in taken)) for c, v in enumerate(x)]
+        picks = set(choice.chosen(plan).tolist())
+        return [(v, int(c in picks)) for c, v in enumerate(x)]
 
     cost = weighted(choice.cost.tolist(), x) if x else 0
     return Formulation(mip, {"total_jct": (Term(1, cost),)}, decode, encode)

@@ -1,8 +1,8 @@
 """Greedy placement and a simulated-annealing local search over placements.
 
-Servers are evaluated one by one: the slowdowns of a server's jobs depend on what it hosts alone, so they are cached by
-what it hosts. A move touches two servers. Deterministic: the number of moves is fixed, not the time, unless a time
-limit is given.
+Servers are evaluated one by one. The slowdowns of a server's jobs depend only on its own tasks, so they are cached by
+the set of tasks. A move touches two servers. The search is deterministic unless a time limit is given: the number of
+moves is fixed, not the time.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 
 from mlsched.instances.placement import Instance, Plan
 
-#: First temperature as a share of the mean speed of a job, and the last as a share of the first.
+#: First temperature as a share of the mean speed of a job; last temperature as a share of the first.
 HOT, COLD = 0.03, 0.01
 
 Hosted = tuple[tuple[int, int, int], ...]  # (job, workers, PSs), ascending
 
 
 class State:
-    """A placement under change: what each server hosts of the new jobs, what is free, and every job's speed."""
+    """A placement under change: the new tasks and the free capacity of each server, and the speed of every job."""
 
     def __init__(self, instance: Instance, pace: Any) -> None:
         self.instance, self.pace = instance, pace
@@ -52,16 +52,17 @@ class State:
         for s in self.servers:
             for i in self.slow[s]:
                 self.on[i].add(s)
-        #: Speed of every job as things are.
+        #: Speed of every job in the current placement.
         self.value = [self.value_of(job, {}) for job in range(len(self.speed))]
         most = max(0, min(instance.most_new, instance.most_jobs - pace.running))
-        #: No plan is worth more: the running jobs as before anything is placed, the fastest new ones undisturbed.
+        #: Upper bound on the value of a plan: running jobs keep their speed, and the fastest new jobs are
+        #: undisturbed.
         self.ceiling = sum(self.value[: pace.running])
         self.ceiling += sum(sorted(self.speed[pace.running :], reverse=True)[:most])
         self.apart = instance.apart[np.ix_(pace.kind, pace.kind)].astype(bool).tolist()
 
     def slowdowns(self, server: int, hosted: Hosted) -> dict[int, int]:
-        """Slowdown of every job on `server` if it hosted `hosted` beside its running jobs."""
+        """Return the slowdown of every job on `server` if it hosted `hosted` beside its running jobs."""
         key = (self.group[server], hosted)
         cached = self.cache.get(key)
         if cached is None:
@@ -74,7 +75,7 @@ class State:
         return cached
 
     def value_of(self, job: int, changed: dict[int, dict[int, int]]) -> int:
-        """Speed of a concurrent `job` when servers' slowdowns are `changed`."""
+        """Return the speed of a concurrent `job` if the slowdowns of servers were `changed`."""
         worst = 0
         for s in self.on[job]:
             if s not in changed:
@@ -88,7 +89,7 @@ class State:
         return self.speed[job] * 1000 // worst if worst else 0
 
     def gain(self, change: dict[int, Hosted]) -> tuple[int, dict[int, dict[int, int]]]:
-        """How much total_speed changes when servers host something else; also their new slowdowns."""
+        """Return the change of total_speed if servers hosted other tasks, and their new slowdowns."""
         changed = {s: self.slowdowns(s, hosted) for s, hosted in change.items()}
         gain = 0
         for job in self.touched(changed):
@@ -96,15 +97,15 @@ class State:
         return gain, changed
 
     def touched(self, changed: dict[int, dict[int, int]]) -> set[int]:
-        """The jobs on the servers whose slowdowns change, before or after."""
+        """Return the jobs on the servers whose slowdowns change, before or after."""
         jobs: set[int] = set()
         for s, slowdowns in changed.items():
             jobs.update(self.slow[s], slowdowns)
         return jobs
 
     def apply(self, change: dict[int, Hosted], changed: dict[int, dict[int, int]]) -> None:
-        """Make a change real."""
-        touched = self.touched(changed)
+        """Apply a change to the placement."""
+        affected = self.touched(changed)
         for s, hosted in change.items():
             for job in self.slow[s]:
                 self.on[job].discard(s)
@@ -116,14 +117,14 @@ class State:
                 for r, (a, b) in enumerate(zip(self.demand[0][job], self.demand[1][job], strict=True)):
                     free[r] -= w * a + p * b
             self.free[s] = free
-        for job in touched:
+        for job in affected:
             self.value[job] = self.value_of(job, {})
 
     def fits(self, job: int, kind: int, server: int, without: tuple[int, int] | None = None) -> bool:
-        """Whether `server` has room for a task (worker 0, PS 1) of `job`, once a task `without` has left it."""
+        """Return if `server` has room for a task (worker 0, PS 1) of `job`, after the task `without` has left it."""
         back = self.nothing if without is None else self.demand[without[1]][without[0]]
-        for free, need, freed in zip(self.free[server], self.demand[kind][job], back, strict=True):
-            if free + freed < need:
+        for free, need, release in zip(self.free[server], self.demand[kind][job], back, strict=True):
+            if free + release < need:
                 return False
         here = job + self.pace.running
         leaving = -1 if without is None else without[0] + self.pace.running
@@ -133,11 +134,11 @@ class State:
         return not any(mine[o] for o in self.slow[server] if o != here and o != leaving)
 
     def placed(self) -> int:
-        """How many new jobs are placed."""
+        """Count the new jobs that are placed."""
         return sum(1 for job in self.on[self.pace.running :] if job)
 
     def plan(self) -> Plan:
-        """The placement as a plan."""
+        """Return the placement as a plan."""
         table = np.zeros((2, len(self.jobs), len(self.servers)), dtype=np.int64)
         for s in self.servers:
             for job, w, p in self.hosts[s]:
@@ -146,7 +147,7 @@ class State:
 
 
 def with_task(hosted: Hosted, job: int, kind: int, amount: int) -> Hosted:
-    """`hosted` with `amount` (1 or -1) more tasks of a kind of `job`."""
+    """Return `hosted` with `amount` (1 or -1) more tasks of a kind of `job`."""
     more, behind = (0, amount) if kind else (amount, 0)
     for at, (j, w, p) in enumerate(hosted):
         if j == job:
@@ -158,7 +159,7 @@ def with_task(hosted: Hosted, job: int, kind: int, amount: int) -> Hosted:
 
 
 def insert(state: State, job: int, rng: np.random.Generator, temperature: float) -> bool:
-    """Place a waiting job whole, task by task where total_speed suffers least; nothing changes if it does not fit."""
+    """Place a waiting job task by task on the servers that reduce total_speed least; undo all if one does not fit."""
     before = list(state.hosts)
     workers, ps = state.whole[job]
     order = [0, 1] * min(workers, ps) + [0] * (workers - ps) + [1] * (ps - workers)
@@ -179,17 +180,18 @@ def insert(state: State, job: int, rng: np.random.Generator, temperature: float)
 
 
 def restore(state: State, before: list[Hosted]) -> None:
-    """Put every server back to what it hosted."""
+    """Restore the tasks of every server."""
     change = {s: hosted for s, hosted in enumerate(before) if hosted != state.hosts[s]}
     state.apply(change, {s: state.slowdowns(s, hosted) for s, hosted in change.items()})
 
 
 def anneal(state: State, rng: np.random.Generator, moves: int, seconds: float | None = None) -> Plan:
-    """The best plan of `moves` random moves: a task elsewhere, two tasks swapped, a job taken out and put back.
+    """Return the best plan of `moves` random moves: relocate a task, swap two tasks, or reinsert a job.
 
-    seconds: cools down as fast as it must to end by then. Ends early with a plan that none can exceed.
+    seconds: time limit; the temperature falls fast enough to finish within it. The search also ends when a plan
+    reaches the upper bound.
     """
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     instance = state.instance
     most = min(instance.most_new, instance.most_jobs - state.pace.running)
     current = sum(state.value)
@@ -200,16 +202,16 @@ def anneal(state: State, rng: np.random.Generator, moves: int, seconds: float | 
     for move in range(moves):
         share = move / moves
         if seconds is not None:
-            share = max(share, (time.perf_counter() - started) / max(seconds, 1e-9))
+            share = max(share, (time.perf_counter() - start_time) / max(seconds, 1e-9))
             if share >= 1:
                 break
         temperature = mean * HOT * COLD**share
         change: dict[int, Hosted] | None = None
         kind_of_move = rng.random()
         if kind_of_move < 0.04:
-            current = _reinsert(state, rng, temperature, current, most)
+            current = _reinsert_jobs(state, rng, temperature, current, most)
         else:
-            change = _relocate(state, rng) if kind_of_move < 0.5 else _swap(state, rng)
+            change = _propose_relocation(state, rng) if kind_of_move < 0.5 else _propose_swap(state, rng)
         if change:
             gain, changed = state.gain(change)
             if gain >= 0 or rng.random() < math.exp(gain / temperature):
@@ -223,7 +225,7 @@ def anneal(state: State, rng: np.random.Generator, moves: int, seconds: float | 
 
 
 def _random_task(state: State, rng: np.random.Generator) -> tuple[int, int, int] | None:
-    """(server, job, kind) of a task of a random placed job."""
+    """Draw a task of a random placed job, as (server, job, kind)."""
     job = int(rng.random() * len(state.jobs))
     hosts = sorted(state.on[job + state.pace.running])
     if not hosts:
@@ -235,7 +237,7 @@ def _random_task(state: State, rng: np.random.Generator) -> tuple[int, int, int]
     raise AssertionError("a server hosts what `on` says")
 
 
-def _relocate(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:
+def _propose_relocation(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:
     task = _random_task(state, rng)
     if task is None:
         return None
@@ -246,13 +248,13 @@ def _relocate(state: State, rng: np.random.Generator) -> dict[int, Hosted] | Non
     return {s: with_task(state.hosts[s], job, kind, -1), target: with_task(state.hosts[target], job, kind, 1)}
 
 
-def _swap(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:
+def _propose_swap(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:
     one, other = _random_task(state, rng), _random_task(state, rng)
     if one is None or other is None or one[0] == other[0] or one[1:] == other[1:]:
         return None
     (s, job, kind), (t, mate, its) = one, other
     there, here = with_task(state.hosts[t], mate, its, -1), with_task(state.hosts[s], job, kind, -1)
-    # A task of the mate that stays behind still counts where types must be apart.
+    # A task of the other job that stays on the server still counts if the types must be apart.
     stays = state.apart[job + state.pace.running][mate + state.pace.running] and (
         any(j == mate for j, _, _ in there) or any(j == job for j, _, _ in here)
     )
@@ -261,8 +263,8 @@ def _swap(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:
     return {s: with_task(here, mate, its, 1), t: with_task(there, job, kind, 1)}
 
 
-def _reinsert(state: State, rng: np.random.Generator, temperature: float, current: int, most: int) -> int:
-    """Take a random job out (if placed) and put random waiting jobs in; keep the result as annealing keeps moves."""
+def _reinsert_jobs(state: State, rng: np.random.Generator, temperature: float, current: int, most: int) -> int:
+    """Remove a random job (if placed) and insert random waiting jobs; accept the result as annealing accepts moves."""
     before = list(state.hosts)
     job = int(rng.random() * len(state.jobs))
     if state.on[job + state.pace.running]:
@@ -280,7 +282,7 @@ def _reinsert(state: State, rng: np.random.Generator, temperature: float, curren
 
 
 def greedy(state: State, rng: np.random.Generator) -> None:
-    """Insert the jobs by isolated speed; keep one only where total_speed does not fall."""
+    """Insert the jobs by isolated speed; keep a job only if total_speed does not fall."""
     instance = state.instance
     most = min(instance.most_new, instance.most_jobs - state.pace.running)
     for job in np.argsort(-instance.job_speed, kind="stable").tolist():

@@ -1,9 +1,9 @@
-"""Bookkeeping that every placement rule needs, and the loop of those that place one job after another.
+"""Bookkeeping of all placement rules, and the loop of rules that place one job after another.
 
-What these rules have in common, and Harmony's text leaves open: a batch is taken job by job, in the order of the
-instance (arrival); the tasks of a job in turns, worker, PS, worker, PS, then what is left over. A job that does not fit
-whole is rolled back and waits, and the next one is tried: Section III places the jobs of a batch and lets them run to
-completion, and no decision is taken back within a batch.
+Harmony's text leaves some points open, and these rules settle them in the same way. The jobs of a batch are placed in
+the order of the instance (arrival). The tasks of a job take turns: worker, PS, worker, PS, then the remaining kind. A
+job that does not fit completely is rolled back and waits, and the next job is tried. Section III places the jobs of a
+batch and lets them run to completion, so a placed job is never moved within its batch.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Room:
         self.open = max(0, min(instance.most_new, instance.most_jobs - len(instance.run_type)))
 
     def demand(self, job: int, kind: int) -> IntArray:
-        """Demand of a worker or a PS of `job`."""
+        """Return the demand of a worker or a PS of `job`."""
         return np.asarray((self.instance.worker_demand if kind == WORKER else self.instance.ps_demand)[job])
 
     def load(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        """Used share of each server, summed over the resources."""
+        """Return the used share of each server, summed over the resources."""
         return np.asarray(((self.instance.server_capacity - self.free) / self.capacity).sum(axis=1))
 
     def banned(self, job: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Servers that host a type that `job` must stay apart from."""
+        """Return the servers that host a type that `job` must stay apart from."""
         instance = self.instance
         apart = instance.apart[instance.job_type[job]] > 0
         mates = self.tasks.sum(axis=0) > 0
@@ -52,36 +52,36 @@ class Room:
         return np.asarray(new | old)
 
     def able(self, job: int, kind: int) -> IntArray:
-        """Servers with room for one more task of `job`."""
+        """Return the servers with room for another task of `job`."""
         fits = (self.free >= self.demand(job, kind)).all(axis=1)
         return np.flatnonzero(fits & ~self.banned(job))
 
     def has_space(self, job: int, kind: int, server: int) -> bool:
-        """Whether `server` is one of `able`."""
+        """Return if `server` is one of `able`."""
         fits = bool((self.free[server] >= self.demand(job, kind)).all())
         return fits and not (self.separate and self.banned(job)[server])
 
     def put(self, job: int, kind: int, server: int) -> None:
-        """Place one task."""
+        """Place a task on a server."""
         self.tasks[kind, job, server] += 1
         self.free[server] -= self.demand(job, kind)
 
     def take_out(self, job: int) -> None:
-        """Take every task of `job` back."""
+        """Remove all tasks of `job`."""
         for kind in (WORKER, PS):
             self.free += self.tasks[kind, job][:, None] * self.demand(job, kind)
         self.tasks[:, job] = 0
 
     def order(self, job: int) -> list[int]:
-        """Kinds of the job's tasks: worker, PS, worker, PS ..., then what is left over."""
+        """Return the kinds of the job's tasks in placement order: worker, PS, worker, PS, then the remaining kind."""
         workers, ps = int(self.instance.job_workers[job]), int(self.instance.job_ps[job])
         both = min(workers, ps)
         return [WORKER, PS] * both + [WORKER] * (workers - both) + [PS] * (ps - both)
 
     def place(self, job: int, choose: Choose) -> bool:
-        """Place all tasks of `job`, each on the server that `choose(room, job, kind, able)` names; -1: give up.
+        """Place all tasks of `job`, each on the server that `choose(room, job, kind, able)` returns; -1 gives up.
 
-        A job that does not fit whole is rolled back and waits.
+        A job that does not fit completely is rolled back and waits.
         """
         if self.open <= 0:
             return False
@@ -96,16 +96,16 @@ class Room:
         return True
 
     def plan(self) -> Plan:
-        """The finished plan."""
+        """Return the finished plan."""
         return Plan(workers=self.tasks[WORKER], ps=self.tasks[PS])
 
 
-#: choose(room, job, kind, able): on which of the servers `able` a task of `job` goes; -1: the job gives up.
+#: choose(room, job, kind, able): server among `able` for a task of `job`; -1 gives the job up.
 Choose: TypeAlias = Callable[[Room, int, int, IntArray], int]
 
 
 def place_all(instance: Instance, choose: Choose) -> Plan:
-    """The plan of a rule that places one job after another, in the order of the instance."""
+    """Return the plan of a rule that places one job after another, in the order of the instance."""
     room = Room(instance)
     for job in range(len(instance.job_type)):
         room.place(job, choose)

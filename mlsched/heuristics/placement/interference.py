@@ -1,34 +1,39 @@
-"""Least Interference First: a regression of slowdown on the CPU and network use of others (Harmony Section VI-B).
+"""Least Interference First: predict slowdown from the CPU and network use of other tasks (Harmony Section VI-B).
 
-Harmony's words: "it builds a linear or non-linear interference model by assuming that task slowdown is a function of
-CPU and bandwidth usage ... a least-square solver ... When placing a worker/PS, the algorithm calculates an interference
-score (i.e., performance slowdown of all workers/PSs on a server) for each server and selects the server with the least
-interference." Its sources are TRACON (Chiang et al., TPDS 2014) and Bu et al. (HPDC 2013), which do the same for
-virtual machines: fit a regression to profiles, then put each task where the least interference is predicted.
+Harmony: "it builds a linear or non-linear interference model by assuming that task slowdown is a function of CPU and
+bandwidth usage ... a least-square solver". It then "calculates an interference score (i.e., performance slowdown of
+all workers/PSs on a server) for each server and selects the server with the least interference." Its sources are
+TRACON (Chiang et al., TPDS 2014) and Bu et al. (HPDC 2013). Both do the same for virtual machines: fit a regression
+to profiles, then place each task at the least predicted interference.
 
-Profiling: each type is run beside random sets of tasks of random types on one server; the slowdown is measured (here:
-the instance's own interference, without its network terms) and the others' use of CPU and network recorded. Least
-squares then gives one model per type. LIF declares `information="profiled"`: these measurements (`Instance.profile`)
-are all that it is handed of the instance's interference.
+Profiling: each type runs beside random sets of tasks of random types on one server. The profile records the slowdown
+(here the instance's own interference, without its network terms) and the CPU and network use of the other tasks.
+Least squares then fits one model per type. LIF declares `information="profiled"`: it sees only these measurements
+(`Instance.profile`) of the instance's interference.
 
-What "slowdown of all workers/PSs on a server" adds up to is the option `score`:
+The option `score` defines "slowdown of all workers/PSs on a server":
 
-- "excess", the default: the sum over all tasks on the server, the new one among them, of the predicted time over the
-  time alone, less 1. Harmony measures slowdown against standalone execution (Section II-B: 0 for a job alone, and "the
-  sum of the slowdown percentages of the two jobs" for two), so a task that meets no other job must add nothing;
-- "increase": by how much that sum grows through the new task, so that interference which is there anyway is no
-  argument against a server. Not what the text says; it is what one would want it to say;
-- "slowdown": the sum of predicted time over time alone, 1 for a task without any interference. The score of a server
-  then counts its tasks, and the rule is close to load balancing.
+- "excess", the default: the sum over all tasks on the server, with the new task, of predicted time over isolated
+  time, minus 1. Harmony measures slowdown against standalone execution (Section II-B: 0 for an isolated job, and "the
+  sum of the slowdown percentages of the two jobs" for two). So a task without other jobs on its server must add 0;
+- "increase": the growth of that sum through the new task. Existing interference then does not count against a server.
+  This deviates from the paper's text, but seems to be its intention;
+- "slowdown": the sum of predicted time over isolated time, 1 for a task without any interference. The score of a
+  server then counts its tasks, and the rule is close to load balancing.
 
-Servers often tie (all empty ones have excess 0), and the paper does not say which of them is taken; that is the option
-`tie`: "index", the default, takes the first, which keeps the tasks of a job together as long as there is room;
-"random" any; "least-loaded" the one with the least load, as load balancing counts it. The last two scatter a job.
+Servers often tie (all empty servers have excess 0), and the paper does not break ties. The option `tie` does:
+"index", the default, takes the first server, which keeps the tasks of a job together while there is room; "random"
+takes any; "least-loaded" takes the server with the least load, measured as in load balancing. The last two scatter a
+job.
 
-Simplifications: jobs in the order of the instance, tasks in that of `_room`; the coefficients are fitted without an
-intercept (nobody there, no slowdown) and predictions below 0 count as 0; a task is slowed down by tasks of other jobs
-alone, as in the instance; what a job's other servers and a remote PS do to it is not modelled, as in the paper; the
-slowdown that is summed is T / T_alone - 1, where Section II-B prints 1 - T_alone / T.
+Simplifications:
+
+- Jobs come in the order of the instance, tasks in the order of `_room`.
+- The coefficients are fitted without an intercept (without other tasks, the slowdown is 0); predictions below 0 count
+  as 0.
+- A task is slowed down only by tasks of other jobs, as in the instance.
+- The effects of a job's other servers and of a remote PS are not modelled, as in the paper.
+- The summed slowdown is T / T_alone - 1; Section II-B prints 1 - T_alone / T.
 """
 
 from __future__ import annotations
@@ -48,23 +53,23 @@ from mlsched.instances.placement import Instance, Plan
 
 Features = Callable[[Any], Any]
 
-#: What the models look at, by the names that `Instance.pressures` gives.
+#: Features of the models, by the names that `Instance.pressures` returns.
 CPU_AND_NETWORK = ("cpu", "bandwidth")
 SCORES = ("excess", "increase", "slowdown")
 TIES = ("index", "random", "least-loaded")
-#: Scores are sums of fitted numbers: what differs by less is the same.
+#: Scores are sums of fitted numbers, so smaller differences count as ties.
 SAME = 1e-9
-#: Co-locations per type from which the coefficients are fitted, and the most tasks beside the profiled one.
+#: Co-locations per type to which the coefficients are fitted, and the most tasks beside the profiled task.
 SAMPLES, MOST_TASKS = 200, 6
 
 
 def linear(use: Any) -> Any:
-    """Regressors of LIF-Line: the uses."""
+    """Return the regressors of LIF-Line: the uses."""
     return use
 
 
 def quadratic(use: Any) -> Any:
-    """Regressors of LIF-Quad: the uses, their squares and products."""
+    """Return the regressors of LIF-Quad: the uses, their squares and products."""
     count = use.shape[-1]
     products = [use[..., d] * use[..., e] for d in range(count) for e in range(d, count)]
     return np.concatenate([use, np.stack(products, axis=-1)], axis=-1)
@@ -74,9 +79,9 @@ def quadratic(use: Any) -> Any:
 class Settings(ValidatedFields):
     """The parameters of LIF.
 
-    score: what the slowdowns of a server's tasks add up to: "excess" over running alone,
-    the "increase" of that by the new task, or "slowdown", which counts 1 for every task. tie: which of the servers with
-    the least score: the first by "index", a "random" one, the "least-loaded".
+    score: the sum of the slowdowns of a server's tasks: "excess" over isolated execution, the "increase" of that by
+    the new task, or "slowdown", which counts 1 for every task.
+    tie: choice among the servers with the least score: the first by "index", a "random" server, the "least-loaded".
     """
 
     score: Annotated[str, SCORES] = "excess"
@@ -84,7 +89,7 @@ class Settings(ValidatedFields):
 
 
 def place(instance: Instance, rng: np.random.Generator, features: Features, given: Settings) -> Plan:
-    """The plan of LIF with a model of some regressors."""
+    """Return the plan of LIF with a model of some regressors."""
     models = fit(instance, rng, features, SAMPLES)
     return place_all(
         instance, least_interference(instance, features, models, score=given.score, tie=given.tie, rng=rng)
@@ -92,7 +97,7 @@ def place(instance: Instance, rng: np.random.Generator, features: Features, give
 
 
 def looked_at(instance: Instance) -> list[int]:
-    """Where CPU and bandwidth are among the instance's pressures; InvalidInput when one of them is missing."""
+    """Return the positions of CPU and bandwidth in the instance's pressures; InvalidInput if either is missing."""
     missing = [name for name in CPU_AND_NETWORK if name not in instance.pressures]
     if missing:
         raise InvalidInput(
@@ -103,8 +108,8 @@ def looked_at(instance: Instance) -> list[int]:
 
 
 def profile(instance: Instance, rng: np.random.Generator, samples: int) -> tuple[Any, Any]:
-    """(CPU and network use by others, slowdown - 1) of `samples` co-locations per type: types x samples (x 2)."""
-    chosen = looked_at(instance)
+    """Measure `samples` co-locations per type: (CPU and network use by others, slowdown - 1), types x samples (x 2)."""
+    columns = looked_at(instance)
     types = len(instance.types)
     counts = np.zeros((2, types, samples, types), dtype=np.int64)
     for t in range(types):
@@ -113,28 +118,28 @@ def profile(instance: Instance, rng: np.random.Generator, samples: int) -> tuple
                 counts[int(rng.integers(2)), t, k, int(rng.integers(types))] += 1
     use = (counts[WORKER] @ instance.use_worker + counts[PS] @ instance.use_ps) / 1000
     extra = instance.profile(counts[WORKER], counts[PS])
-    return use[..., chosen], extra
+    return use[..., columns], extra
 
 
 def fit(instance: Instance, rng: np.random.Generator, features: Features, samples: int) -> list[Any]:
-    """Coefficients of each type's model of slowdown - 1, by least squares."""
-    use, measured = profile(instance, rng, samples)
-    return [np.linalg.lstsq(features(use[t]), measured[t], rcond=None)[0] for t in range(len(instance.types))]
+    """Fit the coefficients of each type's model of slowdown - 1 by least squares."""
+    use, slowdown = profile(instance, rng, samples)
+    return [np.linalg.lstsq(features(use[t]), slowdown[t], rcond=None)[0] for t in range(len(instance.types))]
 
 
 def least_interference(
     instance: Instance, features: Features, models: list[Any], *, score: str, tie: str, rng: np.random.Generator
 ) -> Choose:
-    """LIF's choice: the server with the least interference score by the fitted models; see the module's docstring."""
+    """Return LIF's choice: the server with the least interference score by the fitted models (see the module)."""
     kinds = np.concatenate([instance.run_type, instance.job_type])
-    chosen = looked_at(instance)
-    use_worker, use_ps = instance.use_worker[kinds][:, None, chosen], instance.use_ps[kinds][:, None, chosen]
+    columns = looked_at(instance)
+    use_worker, use_ps = instance.use_worker[kinds][:, None, columns], instance.use_ps[kinds][:, None, columns]
 
     def interference(here: IntArray) -> Any:
-        """Sum of the predicted slowdowns - 1 of the tasks of each server (kind x job x server)."""
-        # Whole thousandths, so that a job that is alone finds exactly nothing used by others.
-        used = here[WORKER][:, :, None] * use_worker + here[PS][:, :, None] * use_ps  # job x server x pressure
-        others = (used.sum(axis=0)[None] - used) / 1000
+        """Sum the predicted slowdowns - 1 of the tasks of each server (kind x job x server)."""
+        # Rounded to thousandths, so that the use by others is exactly 0 for an isolated job.
+        use = here[WORKER][:, :, None] * use_worker + here[PS][:, :, None] * use_ps  # job x server x pressure
+        others = (use.sum(axis=0)[None] - use) / 1000
         tasks = here.sum(axis=0)
         total = np.zeros(here.shape[2])
         for j in np.flatnonzero(tasks.any(axis=1)).tolist():

@@ -11,9 +11,9 @@ from mlsched.instances.placement import Instance, Plan
 
 @solver("lif-quadratic", problem="placement", information="profiled", paper="Harmony Section VI-B, LIF-Quad")
 def answer(instance: Instance, *, rng: np.random.Generator, given: interference.Settings) -> Plan:
-    """Each task to the server of least predicted slowdown, quadratic in the CPU and network use of others.
+    """Place each task on the server of least predicted slowdown, quadratic in the CPU and network use of others.
 
-    given: `interference.Settings`. See `interference` for the simplifications. Needs the use of "cpu" and
-    "bandwidth" among the instance's pressures.
+    given: `interference.Settings`. See `interference` for the simplifications. Needs the use of "cpu" and "bandwidth"
+    among the instance's pressures.
     """
     return interference.place(instance, rng, interference.quadratic, given)

@@ -1,6 +1,6 @@
-"""Greedy placement followed by simulated annealing: this library's own, of no paper.
+"""Greedy placement followed by simulated annealing; this library's own method.
 
-It sees what the judge sees, the true interference and network penalties, which the rules of the papers do not.
+It sees the true interference and network penalties, as the judge does. The rules of the papers do not.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mlsched.heuristics.placement._annealing import State, anneal, greedy
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
 
-#: As the start of a proof the search makes so many moves a job where jobs times servers are at most SMALL: there the
-#: proof takes less time than the other moves would.
+#: Moves per job when the search starts a proof, if jobs times servers are at most SMALL. The proof of such an
+#: instance takes less time than further moves.
 START_MOVES, SMALL = 200, 60
 
 
-def _as_start(instance: Instance) -> dict[str, Any]:
+def _start_parameters(instance: Instance) -> dict[str, Any]:
     return {"moves": START_MOVES} if len(instance.job_type) * len(instance.server_free) <= SMALL else {}
 
 
@@ -32,7 +32,7 @@ def _as_start(instance: Instance) -> dict[str, Any]:
     objectives=("total_speed",),
     information="oracle",
     warm_start=True,
-    as_start=_as_start,
+    as_start=_start_parameters,
     paper="none",
 )
 def answer(
@@ -43,7 +43,7 @@ def answer(
     moves: CountOrNone = 1000,
     rounds: Annotated[int, Range(1, 10**4)] = 2,
 ) -> Plan:
-    """Best of `rounds` annealing runs of `moves` random moves a job, each from a greedy start."""
+    """Return the best of `rounds` annealing runs of `moves` random moves per job, each from a greedy start."""
     pace = Pace(instance)
     deadline = Deadline(limits.seconds)
     plans: list[Plan] = []
@@ -55,10 +55,10 @@ def answer(
         greedy(state, rng)
         share = None if remaining is None else remaining / (rounds - round_)
         plans.append(anneal(state, rng, moves * len(instance.job_type), share))
-    return max(plans, key=lambda plan: _value(instance, pace, plan))
+    return max(plans, key=lambda plan: _objective_value(instance, pace, plan))
 
 
-def _value(instance: Instance, pace: Pace, plan: Plan) -> int:
+def _objective_value(instance: Instance, pace: Pace, plan: Plan) -> int:
     w = np.concatenate([instance.run_workers, plan.workers])[None]
     p = np.concatenate([instance.run_ps, plan.ps])[None]
     return int(pace.total(w, p)[0])

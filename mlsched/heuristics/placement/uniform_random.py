@@ -1,6 +1,7 @@
-"""Uniform-random: every task on a server drawn from those with room, what a trained policy must beat.
+"""Uniform-random: draw a server with room for every task; the baseline of a trained policy.
 
-It stands in no paper's table; Harmony's history of placements is made so (Section VI-A: "place them randomly").
+It is not a baseline of a paper. Harmony draws its history of placements in this way (Section VI-A: "place them
+randomly").
 """
 
 from __future__ import annotations
@@ -14,5 +15,5 @@ from mlsched.instances.placement import Instance, Plan
 
 @solver("uniform-random", problem="placement", paper="Harmony Section VI-A, the history")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Each task to a random server with room; jobs in the order of the instance."""
+    """Place each task on a random server with room; jobs in the order of the instance."""
     return place_all(instance, lambda room, job, kind, able: int(rng.choice(able)))

@@ -1,1 +1,1 @@
-"""FitGpp and the policies it is compared with."""
+"""FitGpp and its baselines."""

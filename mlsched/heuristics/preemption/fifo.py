@@ -1,7 +1,7 @@
-"""FIFO: never suspend anything (FitGpp paper, Section 4.1). On the clock, TE jobs then have no priority either.
+"""FIFO without preemption (FitGpp paper, Section 4.1). On the clock, TE jobs then have equal priority.
 
 The paper's "(non-preemptive) vanilla FIFO" is one strict queue for both kinds of job. That is a weak baseline for TE
-jobs: with `te_first=true` the same rule serves them first and still suspends nothing, which alone brings nearly all of
+jobs. With `te_first=true` the same rule serves them first, still without preemption. This step brings nearly all of
 the cut that the paper credits to preemption (docs/problems/preemption.md).
 """
 
@@ -19,13 +19,13 @@ from mlsched.instances.preemption import Instance, Plan
 
 
 def vanilla_queue(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The paper's FIFO is one queue for both kinds of job."""
+    """Return the options of the paper's FIFO: one queue for both kinds of job."""
     return {"te_first": False}
 
 
 @solver("fifo", problem="preemption", world=vanilla_queue, paper="FitGpp Section 4.1")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Each TE job goes to the first node with room, or waits."""
+    """Place each TE job on the first node with room, or let it wait."""
     room = Room(instance, UNLIMITED)
     for demand in instance.te_demand:
         room.place(demand, room.first_fit(demand))

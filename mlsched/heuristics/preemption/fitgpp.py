@@ -1,16 +1,20 @@
 """FitGpp: suspend the one BE job of least score that makes room on its own (Yabuuchi et al. 2019, Eqs. 1-4).
 
-For each TE job in queue order: the first node with room needs no victim. Else, among the BE jobs below the preemption
-limit whose node would have room without them (Eq. 4), the one of least Eq. 3 score; ties go to the lowest index. When
-no single job suffices, random jobs below the limit are suspended, anywhere in the cluster, until some node has room
-(Section 3.2); when that cannot succeed either, the TE job waits. fallback="again" is the literal reading of "preempts a
-random BE job": one random victim, then Eq. 4 anew with what it releases.
+For each TE job in queue order: the first node with room needs no victim. Otherwise, the candidates are the BE jobs
+below the preemption limit whose node would have room without them (Eq. 4). The candidate of least Eq. 3 score is
+suspended; ties go to the lowest index. Without a candidate, random jobs below the limit are suspended, on any node,
+until some node has room (Section 3.2). If even that cannot succeed, the TE job waits. fallback="again" is the literal
+reading of "preempts a random BE job": one random victim, then Eq. 4 again with its released resources.
 
-Where this goes beyond the paper's words. Eq. 2's N is what is free and what earlier victims of the node still drain,
-less what waiting TE jobs have reserved there: the paper has "unallocated resources" and no reservations. The paper does
-not say whether a random job may be one at the limit P (here never), what happens when no set of victims suffices (here
-nobody is suspended), or how ties are broken. Capacities of Eq. 1 are those of the job's own node, where the paper's
-nodes are alike. Eq. 3's second term is 0 when all grace periods are 0. Scores are rounded to millionths.
+Points that the paper leaves open:
+
+- Eq. 2's N is the free amount plus the amount that earlier victims of the node still drain, minus the reservations of
+  waiting TE jobs. The paper has "unallocated resources" without reservations.
+- A random victim is never a job at the limit P.
+- If all possible victims do not suffice, all jobs continue.
+- Ties go to the lowest index.
+- Capacities of Eq. 1 are of the job's own node; the paper's nodes are alike.
+- Eq. 3's second term is 0 if all grace periods are 0. Scores are rounded to millionths.
 """
 
 from __future__ import annotations
@@ -31,12 +35,12 @@ if TYPE_CHECKING:
 
 
 def own_limit(params: Mapping[str, Any]) -> dict[str, Any]:
-    """On the clock, a rule's own P is the limit that the world keeps."""
+    """Return the simulator option: on the clock, a rule's own P is the limit of the world."""
     return {"preemption_limit": params["P"]} if params["P"] else {}
 
 
 class Way(enum.Enum):
-    """How a TE job is served: into room that is there, by Eq. 4's one victim, by random victims, or not now."""
+    """Source of a TE job's room: free room, Eq. 4's single victim, random victims, or none (the job waits)."""
 
     ROOM = "room"
     ONE_VICTIM = "Eq. 4"
@@ -60,14 +64,14 @@ def answer(
     P: int = 0,
     fallback: Literal["random", "again"] = "random",
 ) -> Plan:
-    """One victim of least score that makes room by itself; random victims when none does."""
+    """Suspend the single victim of least score that makes room; otherwise random victims."""
     return answer_with_ways(instance, rng=rng, s=s, P=P, fallback=fallback)[0]
 
 
 def answer_with_ways(
     instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0, fallback: str = "random"
 ) -> tuple[Plan, list[Way]]:
-    """The plan, and in which way each TE job was served, in queue order."""
+    """Return the plan, and the source of each TE job's room, in queue order."""
     room, ways = Room(instance, P), list[Way]()
     scores = instance.score if instance.grace_weight == round(1000 * s) else instance.scores(s)
     for demand in instance.te_demand:
@@ -84,7 +88,7 @@ def answer_with_ways(
 
 
 def _fall_back(room: Room, demand: IntArray, scores: IntArray, rng: np.random.Generator, *, again: bool) -> int:
-    """Suspend random jobs until some node has room for `demand`; returns that node. Enough jobs may be preempted."""
+    """Suspend random jobs until some node has room for `demand`; return that node. Enough jobs may be preempted."""
     while True:
         order = rng.permutation(np.flatnonzero(room.preemptible))
         if not again:
@@ -98,7 +102,7 @@ def _fall_back(room: Room, demand: IntArray, scores: IntArray, rng: np.random.Ge
 
 
 def best_single(room: Room, demand: IntArray, scores: IntArray) -> int:
-    """Eq. 4: the job of least score that makes room on its own, -1 if there is none."""
+    """Return the job of least score that makes room on its own (Eq. 4), or -1."""
     instance = room.instance
     enough = (instance.job_demand + room.free[instance.job_node] >= demand).all(axis=1) & room.preemptible
     able = np.flatnonzero(enough)

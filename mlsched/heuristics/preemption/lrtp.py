@@ -1,11 +1,11 @@
 """LRTP: suspend the jobs with the longest remaining execution time (Big-C; FitGpp paper, Section 4.1).
 
-The paper's own description is two sentences: it "preferentially preempts the job with the longest remaining execution
-time", with perfect predictions, and goes on "until they can prepare enough resource for the incoming TE job". Here jobs
-are taken from the whole cluster until some node has room; victims on other nodes than that are not given back, although
-nobody needs them: the paper's share of preempted jobs (9.6 %, Table 3) is too large for a closer choice. Big-C itself
-reclaims a part of a container's resources; FitGpp's authors simulate whole jobs, and so does this. Jobs at the limit P
-are passed over. Nobody is suspended when all would not do.
+The paper describes it in two sentences: it "preferentially preempts the job with the longest remaining execution
+time", with perfect predictions, "until they can prepare enough resource for the incoming TE job". Here jobs are taken
+from the complete cluster until some node has room. Victims on other nodes stay suspended, although the TE job does
+not need them: the paper's share of preempted jobs (9.6 %, Table 3) is too large for a closer choice. Big-C itself
+reclaims a part of a container's resources. FitGpp's authors simulate complete jobs, and so does this rule. Jobs at
+the limit P are skipped. No job is suspended if suspending all would not make room.
 """
 
 from __future__ import annotations

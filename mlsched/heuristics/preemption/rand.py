@@ -1,8 +1,9 @@
 """RAND: suspend random jobs (FitGpp paper, Section 4.1).
 
-"RAND is a strategy that preempts a randomly selected running BE job", continued "until they can prepare enough resource
-for the incoming TE job". As for LRTP, jobs are taken from the whole cluster until some node has room, and victims on
-other nodes are not given back. Jobs at the limit P are passed over. Nobody is suspended when all would not do.
+"RAND is a strategy that preempts a randomly selected running BE job", continued "until they can prepare enough
+resource for the incoming TE job". As for LRTP, jobs are taken from the complete cluster until some node has room, and
+victims on other nodes stay suspended. Jobs at the limit P are skipped. No job is suspended if suspending all would
+not make room.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""SLAQ's rules and those it is compared with."""
+"""SLAQ's rules and their baselines."""

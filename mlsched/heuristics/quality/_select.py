@@ -1,16 +1,16 @@
-"""What a core-by-core greedy ends with, without going core by core.
+"""The result of a core-by-core greedy, computed without its single steps.
 
 A priority-queue greedy repeatedly gives one core to the job whose next core has the highest key (ties: the earliest
-job). Job j's cores have keys key[j, 0], key[j, 1], ... in that order, whatever their sizes.
+job). Job j's cores have keys key[j, 0], key[j, 1], ... in that order, and the keys may rise or fall.
 
-Replacing each key by the smallest key of its job so far (a running minimum) does not change what has been given out
-after N cores: once the queue has taken a core of key x, everything waiting in it is at most x (or equal, and later), so
-cores of the same job with a higher key follow at once, as if they had key x. Running minima never rise, hence the
-greedy takes cores in the order of (running minimum descending, job, position): the first N of that order are all cores
-above some threshold, and of those at the threshold as many as are left, job by job. A partial sort finds it.
+Replace each key by the smallest key of its job up to there (a running minimum). The allocation after N cores stays
+the same. Once the queue has taken a core of key x, all waiting entries are at most x (or equal, and later). Cores of
+the same job with a higher key therefore follow at once, as if they had key x. Running minima never rise, so the
+greedy takes cores in the order of (running minimum descending, job, position). The first N of that order are all
+cores above some threshold, and the remaining number of cores at the threshold, job by job. A partial sort finds it.
 
-Wide tables are read only as far as needed: the columns are cut, and jobs that use all of theirs are read further.
-Not more than cores / width jobs can do that, so reading further costs no more than the first look.
+Wide tables are read only as far as needed. The columns are cut, and jobs that use all of their columns are read
+further. At most cores / width jobs can do that, so the second reading costs at most as much as the first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.instances.quality import Instance
 
-#: Columns read at first: this, and this many times the cores that there are for a job on average.
+#: Columns that are read first: at least the first number, and the second times the mean number of cores per job.
 _AT_LEAST, _HEADROOM = 8, 4
 _LOWEST = np.iinfo(np.int64).min
 
@@ -36,10 +36,10 @@ class _Block:
 
 
 def select(instance: Instance, table: IntArray, *, differences: bool) -> IntArray:
-    """Cores of each running job once the greedy has given out all cores, or brought all jobs to their caps.
+    """Return the cores of each running job after the greedy has used all cores or brought all jobs to their caps.
 
-    The key of the core after the a-th is weight * (table[j, a + 1] - table[j, a]) with `differences`, else
-    weight * table[j, a]; it must not be negative.
+    The key of the core after the a-th is weight * (table[j, a + 1] - table[j, a]) with `differences`, else weight *
+    table[j, a]. It must not be negative.
     """
     running, minimum = instance.running, instance.least
     last = instance.most[running] - minimum
@@ -48,22 +48,25 @@ def select(instance: Instance, table: IntArray, *, differences: bool) -> IntArra
         return np.full(len(running), minimum, dtype=np.int64)
     width = min(int(last.max()), _AT_LEAST + _HEADROOM * -(-count // len(last)))
     blocks = [_read(instance, table, np.arange(len(running)), last, width, differences=differences)]
-    taken = _first_in_order(blocks, len(running), count)
-    while (cut := (taken >= width) & (last > width)).any():
+    counts = _first_in_order(blocks, len(running), count)
+    while (exhausted := (counts >= width) & (last > width)).any():
         # A job that used all its columns may take more. The others can only take less: their columns are enough.
-        kept = [_Block(b.jobs[~cut[b.jobs]], b.keys[~cut[b.jobs]]) for b in blocks]
+        complete_blocks = [_Block(b.jobs[~exhausted[b.jobs]], b.keys[~exhausted[b.jobs]]) for b in blocks]
         width = min(int(last.max()), 4 * width)
-        blocks = [*kept, _read(instance, table, np.flatnonzero(cut), last, width, differences=differences)]
-        taken = _first_in_order(blocks, len(running), count)
-    return taken + minimum
+        blocks = [
+            *complete_blocks,
+            _read(instance, table, np.flatnonzero(exhausted), last, width, differences=differences),
+        ]
+        counts = _first_in_order(blocks, len(running), count)
+    return counts + minimum
 
 
 def _read(
     instance: Instance, table: IntArray, jobs: IntArray, last: IntArray, width: int, *, differences: bool
 ) -> _Block:
-    """The first `width` cores of `jobs` (positions among those that run)."""
+    """Read the first `width` cores of `jobs` (positions among the running jobs)."""
     rows, first, stop = instance.running[jobs], instance.least, instance.least + width
-    # A view where all jobs are read: copying the table would be most of the time.
+    # A view if all jobs are read: copying the table would take most of the time.
     view = table[:, first : stop + differences]
     if len(rows) != len(table):
         view = view[rows]
@@ -78,16 +81,16 @@ def _read(
 
 
 def _first_in_order(blocks: list[_Block], jobs: int, count: int) -> IntArray:
-    """How many of each job's keys are among the first `count` by (key descending, job, position)."""
+    """Return the number of each job's keys among the first `count` by (key descending, job, position)."""
     flat = np.concatenate([b.keys.ravel() for b in blocks])
     place = max(0, flat.size - count)
     threshold = np.partition(flat, place)[place]
-    taken, equal = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
+    counts, equal = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
     for b in blocks:
-        taken[b.jobs] = np.count_nonzero(b.keys > threshold, axis=1)
+        counts[b.jobs] = np.count_nonzero(b.keys > threshold, axis=1)
         equal[b.jobs] = np.count_nonzero(b.keys == threshold, axis=1)
     if threshold == _LOWEST:
-        # The columns read hold fewer than `count` cores: all of them, and more will be read.
-        return taken
+        # The columns hold fewer than `count` cores: take all of them; more columns follow.
+        return counts
     before = np.cumsum(equal) - equal
-    return np.asarray(taken + np.clip(count - int(taken.sum()) - before, 0, equal))
+    return np.asarray(counts + np.clip(count - int(counts.sum()) - before, 0, equal))

@@ -1,9 +1,10 @@
 """Greedy on the concave envelopes of the gains: jumps of several cores, by gain per core.
 
-Ours, not the paper's. Algorithm 1 looks one core ahead; where gains are not concave (whole iterations, caps of O(1/k^2)
-curves) this rule looks at every number of cores and takes the jump of the highest gain per core. All jumps above the
-price at which they no longer fit are taken at once; the cores that remain go, one jump after another, to the best that
-still fits. The loss against the optimum is below the value of a single jump. Cores that bring nothing stay unused.
+Ours, not the paper's. Algorithm 1 looks one core ahead. This rule looks at every number of cores and takes the jump
+of the highest gain per core, which helps if gains are not concave (integer iterations, caps of O(1/k^2) curves). All
+jumps above the price at which they exceed the cores are taken at once. The remaining cores go, one jump after
+another, to the best jump that still fits. The loss against the optimum is below the value of a single jump. Cores
+without a gain stay unused.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mlsched.instances.quality import Instance, Plan
     paper="ours, for the objective of SLAQ Section 4.3",
 )
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Jumps of several cores, the highest gain per core first."""
+    """Give jumps of several cores, the highest gain per core first."""
     problem = choices(instance)
-    _, bought = clearing_price(problem)
-    return instance.plan(fill(problem, bought) + instance.least)
+    _, purchase = clearing_price(problem)
+    return instance.plan(fill(problem, purchase) + instance.least)

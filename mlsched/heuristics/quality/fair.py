@@ -1,12 +1,12 @@
 """Fair: equal shares of the cores, the baseline of the paper's evaluation (Section 6.1).
 
 "Work-conserving", it "evenly divides available resources to all active jobs" and "dynamically adjusts" when jobs come
-and go. What is ours:
-- What a job cannot use (its cap) is shared out among the others; the paper has no caps.
-- Where the cores do not divide evenly, the jobs that arrived first get one core more.
-- Shares are adjusted when the clock asks, with the paper's epochs as SLAQ's are; `scheduling_events=events+interval:3`
-  adjusts both when jobs come and go as well.
-- Weights are not looked at: the paper's baseline has none.
+and go. Our additions:
+- Cores above a job's cap are shared among the others; the paper does not have caps.
+- If the cores do not divide evenly, the jobs that arrived first get one core more.
+- Shares are adjusted at the decisions of the clock, with the paper's epochs as for SLAQ;
+  `scheduling_events=events+interval:3` also adjusts both when jobs come and go.
+- Weights are ignored: the paper's baseline does not have any.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlsched.instances.quality import Instance, Plan
 
 @solver("fair", problem="quality", paper="SLAQ Section 6.1")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Equal shares under the caps, nothing left idle (not recommended: no better than cores at random)."""
+    """Give equal shares under the caps, without idle cores (not recommended: no better than cores at random)."""
     caps = instance.most[instance.running]
     # The highest level that fits: every job gets it, or its cap.
     low, high = instance.least, int(caps.max(initial=instance.least))

@@ -1,4 +1,4 @@
-"""Tasks start in the order of what jobs or users have already: the fair rules (`fair`, `drf`)."""
+"""Fair rules (`fair`, `drf`): start tasks in the order of the current shares of jobs or users."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mlsched.heuristics.taskgraph.place import Placer
 
 
 def start_by_share(placer: Placer, share: Callable[[IntArray], Floats], taken: Callable[[int], None]) -> None:
-    """Again and again start a task of the job whose `share` is least (ties: the earlier arrival).
+    """Repeatedly start a task of the job with the least `share` (ties: the earlier arrival).
 
-    Of a job, the tasks in the order of `candidates`. `share(jobs)`: of each of the jobs; `taken(task)` is told what
-    has been started: by that shares may grow, of other jobs as well, and never shrink.
+    The tasks of a job start in the order of `candidates`. `share(jobs)` returns the share of each of the jobs.
+    `taken(task)` is called after each start. It may increase shares, also of other jobs, and never decreases them.
     """
     snapshot = placer.snapshot
     tasks = candidates(snapshot)
@@ -25,11 +25,11 @@ def start_by_share(placer: Placer, share: Callable[[IntArray], Floats], taken: C
     hopes = np.zeros(len(snapshot.task_job), dtype=np.bool_)
     hopes[tasks] = True
 
-    def entries(jobs: IntArray) -> list[tuple[float, int, int, int]]:
+    def heap_entries(jobs: IntArray) -> list[tuple[float, int, int, int]]:
         columns = (share(jobs), snapshot.arrival[jobs], snapshot.job_id[jobs], jobs)
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
-    heap = entries(np.unique(snapshot.task_job[tasks]))
+    heap = heap_entries(np.unique(snapshot.task_job[tasks]))
     heapq.heapify(heap)
     while heap:
         popped = heapq.heappop(heap)
@@ -38,22 +38,22 @@ def start_by_share(placer: Placer, share: Callable[[IntArray], Floats], taken: C
         own = own[placer.open[own] & hopes[own]]
         if not own.size:
             continue
-        if (entry := entries(np.array([job]))[0]) != popped:
-            heapq.heappush(heap, entry)  # what has been started since made its share grow
+        if (entry := heap_entries(np.array([job]))[0]) != popped:
+            heapq.heappush(heap, entry)  # starts have increased its share
             continue
         before = len(placer.starts)
         if placer.start(int(own[0])):
             for task, _ in placer.starts[before:]:
                 taken(task)
-            heapq.heappush(heap, entries(np.array([job]))[0])
+            heapq.heappush(heap, heap_entries(np.array([job]))[0])
             continue
         hopes[own[0]] = False
         tasks = tasks[hopes[tasks]]
         tasks = tasks[placer.may_fit(tasks) & ~placer.as_hopeless(int(own[0]), tasks)]
         hopes[:] = False
         hopes[tasks] = True
-        left = set(snapshot.task_job[tasks].tolist())
-        heap = [entry for entry in heap if entry[-1] in left]
+        remaining = set(snapshot.task_job[tasks].tolist())
+        heap = [entry for entry in heap if entry[-1] in remaining]
         heapq.heapify(heap)
-        if job in left:
+        if job in remaining:
             heapq.heappush(heap, popped)

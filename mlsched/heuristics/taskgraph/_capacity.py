@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph.packing import packing
 
-#: A list of different free amounts whose fullness is remembered; then the list begins again.
+#: Different free amounts whose fullness is cached; then the cache is cleared.
 MOST_REMEMBERED = 2**16
 
 
@@ -26,7 +26,7 @@ class Layout:
     """
 
     def __init__(self, largest: Sequence[int], total: int) -> None:
-        """largest: the largest amount of each resource on a node; total: no sum of amounts is beyond it."""
+        """largest: the largest amount of each resource on a node; total: upper limit of all sums of amounts."""
         self.count, self.bits = len(largest), max(2, int(total).bit_length() + 2)
         self.half = 1 << (self.bits - 1)
         self.guard = sum(self.half << (self.bits * r) for r in range(self.count))
@@ -35,7 +35,7 @@ class Layout:
 
     def weigh(self, demanded: Sequence[bool]) -> None:
         """State the resources that some job in the system demands."""
-        self.weight = [w if asked else 0.0 for w, asked in zip(self.inverse, demanded, strict=True)]
+        self.weight = [w if demands else 0.0 for w, demands in zip(self.inverse, demanded, strict=True)]
         self.demanded = sum(map(bool, demanded))
         self._known: dict[int, float] = {}
 
@@ -52,13 +52,13 @@ class Layout:
 
     def fullness(self, packed: int) -> float:
         """Return the weighted sum of free amounts: the fullest node has least."""
-        found = self._known.get(packed)
-        if found is None:
+        result = self._known.get(packed)
+        if result is None:
             if len(self._known) > MOST_REMEMBERED:
                 self._known.clear()
             amounts = zip(self.unpack(packed), self.weight, strict=True)
-            found = self._known[packed] = float(sum(amount * weight for amount, weight in amounts))
-        return found
+            result = self._known[packed] = float(sum(amount * weight for amount, weight in amounts))
+        return result
 
 
 class Shape:
@@ -80,7 +80,7 @@ class Shape:
         self.equal = bool(self.asked) and all(need == self.need for need in self.needs)
 
     def no_less_than(self, other: Shape) -> bool:
-        """Return whether there is no room for this shape if there was none for the other, of equal tasks."""
+        """Return if this shape cannot fit because the other, of equal tasks, did not fit."""
         if self.group != other.group or not self.need or any(map(operator.lt, self.rows[0], other.rows[0])):
             return False
         return other.count == 1 or (self.equal and self.count >= other.count)
@@ -99,13 +99,18 @@ class FreeCapacity:
 
     def copy(self) -> FreeCapacity:
         """Return an independent copy."""
-        made = FreeCapacity.__new__(FreeCapacity)
-        made.layout, made.free, made.total, made.groups = self.layout, self.free.copy(), self.total, self.groups.copy()
-        made._columns, made._changed = None, set()
-        return made
+        clone = FreeCapacity.__new__(FreeCapacity)
+        clone.layout, clone.free, clone.total, clone.groups = (
+            self.layout,
+            self.free.copy(),
+            self.total,
+            self.groups.copy(),
+        )
+        clone._columns, clone._changed = None, set()
+        return clone
 
     def take(self, node: int, amount: int) -> None:
-        """Use an amount of a node; a negative amount is given back."""
+        """Use an amount of a node; a negative amount is released."""
         free, groups = self.free, self.groups
         before, bit = free[node], 1 << node
         rest = groups[before] ^ bit
@@ -142,22 +147,22 @@ class FreeCapacity:
         return any(nodes for free, nodes in self.groups.items() if (free - need) & guard == guard and nodes & among)
 
     def best(self, need: int, among: int) -> int:
-        """Return the fullest node of a set with room, the first of several; -1 if there is none."""
+        """Return the fullest node of a set with room, the first of several; -1 if all are full."""
         guard, fullness = self.layout.guard, self.layout.fullness
-        found, least = 0, 0.0
+        result, least = 0, 0.0
         for free, nodes in self.groups.items():
             if (free + guard - need) & guard == guard:
                 nodes &= among
                 if nodes:
                     value = fullness(free)
-                    if not found or value < least:
-                        least, found = value, nodes
+                    if not result or value < least:
+                        least, result = value, nodes
                     elif value == least:
-                        found |= nodes
-        return (found & -found).bit_length() - 1
+                        result |= nodes
+        return (result & -result).bit_length() - 1
 
     def many(self, free: int, asked: list[tuple[int, int]], enough: int) -> int:
-        """Return how many tasks of these (resource, amount) fit into a free amount; `enough` if they need nothing."""
+        """Return how many tasks of these (resource, amount) fit into a free amount; `enough` if their demand is 0."""
         if not asked:
             return enough
         if self.layout.count == 1:
@@ -166,35 +171,35 @@ class FreeCapacity:
         return min([max(amounts[r], 0) // amount for r, amount in asked])
 
     def number(self, need: int, enough: int, among: int) -> int:
-        """Return how many tasks of a need find room on a set of nodes; `enough` if they need nothing."""
-        asked = [(r, amount) for r, amount in enumerate(self.layout.unpack(need)) if amount]
+        """Return how many tasks of a need find room on a set of nodes; `enough` if their demand is 0."""
+        demands = [(r, amount) for r, amount in enumerate(self.layout.unpack(need)) if amount]
         groups = [(free, (nodes & among).bit_count()) for free, nodes in self.groups.items() if nodes & among]
-        return sum([self.many(free, asked, enough) * nodes for free, nodes in groups])
+        return sum([self.many(free, demands, enough) * nodes for free, nodes in groups])
 
 
 def places(shape: Shape, free: FreeCapacity, alive: int, spare: FreeCapacity | None = None) -> Sequence[int] | None:
-    """Return a node for each task of a shape, or None if no room is found. Nothing is taken.
+    """Return a node for each task of a shape, or None if room is not found. The free amounts do not change.
 
-    alive: the nodes that have not failed, a set of bits. spare: the part of `free` that preempts no job (None: all of
-    it). Places that preempt no job come first.
+    alive: the nodes that have not failed, a set of bits. spare: the part of `free` that avoids preemption (None: all of
+    it). Places without preemption come first.
 
     Equal tasks fill the fullest nodes first. Other gangs: one task after another, in their order; then the largest
-    first; then by an exact search that stops at a limit of work.
+    first; then by an exact search with a limit of work.
     """
     if not free.has(shape.whole):
         return None
     among = shape.nodes & alive
     if shape.count == 1:
-        node = free.best(shape.need, among) if spare is None else _best(shape.need, among, free, spare)
+        node = free.best(shape.need, among) if spare is None else _best_node(shape.need, among, free, spare)
         return None if node < 0 else (node,)
-    for nodes in _by_room(shape, free) or [among]:
-        found = _gang(shape, free, among & nodes, spare)
-        if found is not None:
-            return found
+    for nodes in _types_by_room(shape, free) or [among]:
+        result = _place_gang(shape, free, among & nodes, spare)
+        if result is not None:
+            return result
     return None
 
 
-def _by_room(shape: Shape, free: FreeCapacity) -> list[int]:
+def _types_by_room(shape: Shape, free: FreeCapacity) -> list[int]:
     """Return the sets of nodes by type, the one with the least free room first."""
     if not shape.types:
         return []
@@ -202,24 +207,28 @@ def _by_room(shape: Shape, free: FreeCapacity) -> list[int]:
     return sorted(shape.types, key=lambda nodes: float(amounts[bits(nodes)].sum()))
 
 
-def _gang(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity | None) -> Sequence[int] | None:
+def _place_gang(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity | None) -> Sequence[int] | None:
     if shape.equal:
-        return _filled(shape, free, among) if spare is None else _filled_quietly(shape, free, among, spare)
+        return (
+            _fill_fullest_nodes(shape, free, among)
+            if spare is None
+            else _fill_without_preemption(shape, free, among, spare)
+        )
     if not all(free.fits(need, among) for need in set(shape.needs)):
         return None
-    given = list(range(shape.count))
-    nodes = _in_turn(shape, given, free, among, spare)
+    in_order = list(range(shape.count))
+    nodes = _place_in_turn(shape, in_order, free, among, spare)
     if nodes is None:
         inverse = free.layout.inverse
         size = [max(amount * w for amount, w in zip(row, inverse, strict=True)) for row in shape.rows]
-        largest_first = sorted(given, key=lambda task: -size[task])
-        if largest_first != given:
-            nodes = _in_turn(shape, largest_first, free, among, spare)
-    return _searched(shape, free, among, spare) if nodes is None else nodes
+        largest_first = sorted(in_order, key=lambda task: -size[task])
+        if largest_first != in_order:
+            nodes = _place_in_turn(shape, largest_first, free, among, spare)
+    return _search_exactly(shape, free, among, spare) if nodes is None else nodes
 
 
-def _filled(shape: Shape, free: FreeCapacity, among: int) -> list[int] | None:
-    """Equal tasks take the fullest nodes, as many on each as fit."""
+def _fill_fullest_nodes(shape: Shape, free: FreeCapacity, among: int) -> list[int] | None:
+    """Place equal tasks on the fullest nodes, as many on each as fit."""
     by_fullness: dict[float, list[tuple[int, int]]] = {}
     for amount, nodes in free.groups.items():
         nodes &= among
@@ -227,24 +236,24 @@ def _filled(shape: Shape, free: FreeCapacity, among: int) -> list[int] | None:
             many = free.many(amount, shape.asked, shape.count)
             if many > 0:
                 by_fullness.setdefault(free.layout.fullness(amount), []).append((nodes, many))
-    found: list[int] = []
+    result: list[int] = []
     lacking = shape.count
     for value in sorted(by_fullness):
         group = by_fullness[value]
         rows = ((node, many) for nodes, many in group for node in bits(nodes))
         for node, many in rows if len(group) == 1 else sorted(rows):
-            taken = min(many, lacking)
-            found += [node] * taken
-            lacking -= taken
+            uses = min(many, lacking)
+            result += [node] * uses
+            lacking -= uses
             if not lacking:
-                return found
+                return result
     return None
 
 
-def _filled_quietly(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity) -> list[int] | None:
-    """As `_filled`, first in the room that preempts no job, then in all of it."""
-    found: list[int] = []
-    used: dict[int, int] = {}
+def _fill_without_preemption(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity) -> list[int] | None:
+    """Place as `_fill_fullest_nodes`, first in the room that avoids preemption, then in all of it."""
+    result: list[int] = []
+    counts: dict[int, int] = {}
     guard, need = free.layout.guard, shape.need
     for room in (spare, free):
         rows = []
@@ -254,12 +263,12 @@ def _filled_quietly(shape: Shape, free: FreeCapacity, among: int, spare: FreeCap
                 many = room.many(amount, shape.asked, shape.count)
                 rows += [(_emptiness(node, need, spare), node, many) for node in bits(nodes)]
         for _, node, many in sorted(rows):
-            taken = min(many - used.get(node, 0), shape.count - len(found))
-            if taken > 0:
-                found += [node] * taken
-                used[node] = used.get(node, 0) + taken
-            if len(found) == shape.count:
-                return found
+            uses = min(many - counts.get(node, 0), shape.count - len(result))
+            if uses > 0:
+                result += [node] * uses
+                counts[node] = counts.get(node, 0) + uses
+            if len(result) == shape.count:
+                return result
     return None
 
 
@@ -270,7 +279,7 @@ def _emptiness(node: int, need: int, spare: FreeCapacity) -> float:
     return value if (free + layout.guard - need) & layout.guard == layout.guard else layout.demanded - value
 
 
-def _best(need: int, among: int, free: FreeCapacity, spare: FreeCapacity) -> int:
+def _best_node(need: int, among: int, free: FreeCapacity, spare: FreeCapacity) -> int:
     node = spare.best(need, among)
     if node >= 0:
         return node
@@ -284,38 +293,38 @@ def _best(need: int, among: int, free: FreeCapacity, spare: FreeCapacity) -> int
     return min(rows)[1] if rows else -1
 
 
-def _in_turn(
+def _place_in_turn(
     shape: Shape, order: list[int], free: FreeCapacity, among: int, spare: FreeCapacity | None
 ) -> list[int] | None:
-    """The nodes of tasks that choose one after another."""
+    """Return the nodes of tasks that choose one after another."""
     nodes, rooms = [-1] * shape.count, [free] if spare is None else [free, spare]
-    taken: list[tuple[int, int]] = []
+    uses: list[tuple[int, int]] = []
     for task in order:
         need = shape.needs[task]
-        node = free.best(need, among) if spare is None else _best(need, among, free, spare)
+        node = free.best(need, among) if spare is None else _best_node(need, among, free, spare)
         if node < 0:
             break
         nodes[task] = node
-        taken.append((node, need))
+        uses.append((node, need))
         for room in rooms:
             room.take(node, need)
-    for node, need in taken:
+    for node, need in uses:
         for room in rooms:
             room.take(node, -need)
-    return nodes if len(taken) == shape.count else None
+    return nodes if len(uses) == shape.count else None
 
 
-def _searched(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity | None) -> list[int] | None:
-    """The nodes that an exact search finds, if possible such that no job has to leave."""
+def _search_exactly(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity | None) -> list[int] | None:
+    """Return the nodes that an exact search finds, if possible without preempting a job."""
     may = np.array([[bool(among >> node & 1) for node in range(len(free.free))]] * shape.count)
     rooms = [np.array([free.layout.unpack(amount) for amount in free.free])]
     if spare is not None:
         quiet = np.minimum(rooms[0], [free.layout.unpack(amount) for amount in spare.free])
         rooms = [quiet] if (quiet == rooms[0]).all() else [quiet, rooms[0]]
     for room in rooms:
-        found = packing(np.array(shape.rows), may, room)
-        if found is not None:
-            return [node for node, _ in found]
+        result = packing(np.array(shape.rows), may, room)
+        if result is not None:
+            return [node for node, _ in result]
     return None
 
 
@@ -329,32 +338,32 @@ def fitted(shape: Shape, free: FreeCapacity, alive: int) -> tuple[int, ...] | No
         node = free.best(shape.need, among)
         return None if node < 0 else (node,)
     for nodes in shape.types or [among]:
-        found: Sequence[int] | None
+        result: Sequence[int] | None
         if shape.equal:
-            found = _filled(shape, free, among & nodes)
+            result = _fill_fullest_nodes(shape, free, among & nodes)
         else:
-            given = list(range(shape.count))
-            found = _in_turn(shape, given, free, among & nodes, None)
-            if found is None:
+            in_order = list(range(shape.count))
+            result = _place_in_turn(shape, in_order, free, among & nodes, None)
+            if result is None:
                 largest = np.maximum([free.layout.unpack(amount) for amount in free.free], 1).max(axis=0)
                 size = (np.array(shape.rows) / largest).max(axis=1)
                 by_size = np.argsort(-size, kind="stable").tolist()
-                found = _in_turn(shape, by_size, free, among & nodes, None)
-            if found is None:
-                found = _searched(shape, free, among & nodes, None)
-        if found is not None:
-            return tuple(found)
+                result = _place_in_turn(shape, by_size, free, among & nodes, None)
+            if result is None:
+                result = _search_exactly(shape, free, among & nodes, None)
+        if result is not None:
+            return tuple(result)
     return None
 
 
 def bits(nodes: int) -> list[int]:
     """Return the nodes of a set, in rising order."""
-    found = []
+    result = []
     while nodes:
         low = nodes & -nodes
         nodes ^= low
-        found.append(low.bit_length() - 1)
-    return found
+        result.append(low.bit_length() - 1)
+    return result
 
 
 def sets(rows: IntArray) -> list[int]:

@@ -1,7 +1,7 @@
-"""What is predicted of jobs from the losses that they have reported: how far the next iterations take them.
+"""Predictions from the losses that jobs have reported: the loss after further iterations.
 
 The fits are SLAQ's (Zhang et al., SoCC 2017, Section 4.2.2; `core.losses.predict`), and so are Optimus' in form. They
-take time, so rules make them once an epoch and remember them.
+take time, so rules compute them once per epoch and remember them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from mlsched.core.losses.window import Window
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 
-#: Losses with which a curve is fitted at the least, and of the latest at the most.
+#: Fewest losses to which a curve is fitted, and the most (the latest).
 LEAST, MOST = 3, 32
 
 
 def forecast(snapshot: Snapshot) -> tuple[IntArray, Window, Forecast] | None:
-    """(the jobs with enough losses, these losses as shares of the untrained model's, the curves fitted to them).
+    """Return (the jobs with enough losses, these losses as shares of the untrained model's, the fitted curves).
 
-    None where there is no such job, as in runs of logs.
+    None without such a job, as in runs of logs.
     """
     counts = np.bincount(snapshot.sample_job, minlength=len(snapshot.arrival))
     ends = np.cumsum(counts)

@@ -1,8 +1,8 @@
-"""How a gang finds its place: all of its tasks start, or none.
+"""Placement of a gang: either all of its tasks start or none.
 
-One task after another, in their order; where that finds no room for one of them, the largest first; where that does
-not either, by an exact search that stops at a limit of work (`_packing`). So a gang that fits an empty cluster starts
-on it. Where one of its tasks finds room nowhere even by itself, nothing of this is tried. Gangs that are to be packed
+The tasks are placed one after another, in their order. If one of them does not fit, they are tried the largest first.
+If that fails too, an exact search with a limit of work follows (`_packing`). So a gang that fits an empty cluster
+starts on it. If one of its tasks fits nowhere even by itself, all of this is skipped. Gangs that are to be packed
 (`Placer.packed`) first look for as few nodes as possible.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def start(placer: Placer, first: int, end: int) -> bool:
-    """Start the gang of these tasks; False: no room was found."""
+    """Start the gang of these tasks; return False without room."""
     members = range(first, end)
     if not placer.open[first:end].all() or (placer.gpus and not placer.gpus.may_hold(members)):
         return False
@@ -30,23 +30,23 @@ def start(placer: Placer, first: int, end: int) -> bool:
     if placer.packed[placer.snapshot.task_job[first]] and _on_few_nodes(placer, first, end):
         return True
     if placer.alike(first):
-        return _filled(placer, first, end) if placer.plain(first, end) else placer.start_in_turn(members)
+        return _fill_equal_tasks(placer, first, end) if placer.plain(first, end) else placer.start_in_turn(members)
     if placer.start_in_turn(members):
         return True
     size = (placer.held[first:end] / placer.largest).max(axis=1, initial=0.0)
     by_size = (first + np.argsort(-size, kind="stable")).tolist()
-    return (by_size != list(members) and placer.start_in_turn(by_size)) or _searched(placer, first, end)
+    return (by_size != list(members) and placer.start_in_turn(by_size)) or _start_by_search(placer, first, end)
 
 
 def _stuck(placer: Placer, first: int, end: int) -> int:
-    """A task of the gang that finds room nowhere even by itself; -1: there is none."""
+    """Return a task of the gang that fits nowhere even by itself, or -1."""
     return next((task for task in range(first, end) if not placer.room(task).any()), -1)
 
 
 def as_stuck(placer: Placer, task: int, others: IntArray) -> Flags:
-    """For each of the others, whether it finds no room because a task of a gang that found none has none by itself.
+    """Return for each of the others if it fails too, because a task of the failed gang fits nowhere by itself.
 
-    So do all gangs with a task of the same class that asks for as much or more. `task`: of the gang that found none.
+    All gangs fail that have a task of the same class with at least the same demand. `task`: of the failed gang.
     """
     snapshot, jobs = placer.snapshot, placer.snapshot.task_job[others]
     none = np.zeros(len(others), dtype=np.bool_)
@@ -64,19 +64,19 @@ def as_stuck(placer: Placer, task: int, others: IntArray) -> Flags:
     return np.asarray(more | short[jobs])
 
 
-def _filled(placer: Placer, first: int, end: int) -> bool:
-    """Start equal tasks that may go anywhere of their class: the fullest nodes take as many as they have room for."""
+def _fill_equal_tasks(placer: Placer, first: int, end: int) -> bool:
+    """Start equal tasks that may use any node of their class: the fullest nodes take as many as they have room for."""
     need, count = placer.held[first], end - first
-    asked = np.flatnonzero(need)
+    demands = np.flatnonzero(need)
     may = placer.may(first)
-    taken = np.zeros(len(may), dtype=np.int64)
+    per_node = np.zeros(len(may), dtype=np.int64)
     nodes = list[int]()
     for room in [placer.spare] * (placer.spare is not placer.free) + [placer.free]:
-        many = np.where(may, (np.maximum(room[:, asked], 0) // need[asked]).min(axis=1) - taken, 0)
+        many = np.where(may, (np.maximum(room[:, demands], 0) // need[demands]).min(axis=1) - per_node, 0)
         order = np.argsort(placer.fullness(np.arange(len(may)), need), kind="stable")
         before = np.cumsum(many[order]) - many[order]
         more = np.clip(count - len(nodes) - before, 0, many[order])
-        taken[order] += more
+        per_node[order] += more
         nodes += np.repeat(order, more).tolist()
     if len(nodes) < count:
         return False
@@ -85,20 +85,20 @@ def _filled(placer: Placer, first: int, end: int) -> bool:
     return True
 
 
-def _searched(placer: Placer, first: int, end: int) -> bool:
-    """Start a gang where an exact search finds places, if it can where nothing has to leave."""
+def _start_by_search(placer: Placer, first: int, end: int) -> bool:
+    """Start a gang at places from an exact search, if possible without preemption."""
     snapshot, gpus, tasks = placer.snapshot, placer.gpus, slice(first, end)
     may = np.array([placer.may(task) for task in range(first, end)])
-    tried: list[IntArray] = []
+    attempts: list[IntArray] = []
     for quiet in [True] * (placer.spare is not placer.free) + [False]:
         room = np.minimum(placer.free, placer.spare) if quiet else placer.free
         devices = None
         if gpus:
             devices = np.minimum(gpus.free, gpus.spare) if quiet else gpus.free
         here = [room] if devices is None else [room, devices]
-        if tried and all(map(np.array_equal, tried, here)):
-            return False  # nobody would have to leave
-        tried = here
+        if attempts and all(map(np.array_equal, attempts, here)):
+            return False  # without preemption in either case
+        attempts = here
         needs = snapshot.gpu_demand[tasks].tolist() if gpus else None
         places = packing(placer.held[tasks], may, room, needs, devices, snapshot.gpu_unit if gpus else 0)
         if places is not None:
@@ -109,9 +109,9 @@ def _searched(placer: Placer, first: int, end: int) -> bool:
 
 
 def _on_few_nodes(placer: Placer, first: int, end: int) -> bool:
-    """Start a gang on as few nodes as possible: again and again on the node that takes most of the remaining tasks.
+    """Start a gang on as few nodes as possible: repeatedly on the node that takes most of the remaining tasks.
 
-    Of nodes that take as many, the one with the least room. For equal tasks that is the least number of nodes.
+    Ties go to the node with the least room. For equal tasks the result is the least number of nodes.
     """
     for room in [placer.spare] * (placer.spare is not placer.free) + [placer.free]:
         nodes = _few_nodes(placer, first, end, room.copy(), room is not placer.free)
@@ -123,14 +123,14 @@ def _on_few_nodes(placer: Placer, first: int, end: int) -> bool:
 
 
 def _few_nodes(placer: Placer, first: int, end: int, left: IntArray, quiet: bool) -> list[int]:
-    """The nodes of the tasks, one after another, as far as there is room."""
+    """Return the nodes of the tasks, one after another, as far as there is room."""
     nodes = list[int]()
     while len(nodes) < end - first:
         tasks = range(first + len(nodes), end)
         may = np.array([placer.may(task) for task in tasks])
         fits = may & (np.cumsum(placer.held[tasks], axis=0)[:, None, :] <= left).all(axis=2)
         many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
-        if placer.gpus:  # those of the nodes that are taken already are not asked again
+        if placer.gpus:  # used nodes are not tried again
             few = [placer.gpus.many(tasks, n, quiet) for n in range(len(left))]
             many = np.where(np.isin(np.arange(len(left)), nodes), 0, np.minimum(many, few))
         if not many.max(initial=0):

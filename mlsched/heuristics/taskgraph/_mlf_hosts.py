@@ -1,7 +1,7 @@
-"""The nodes while MLF-H makes a round: room, load, and which of them is most like the ideal host (MLFS, 3.3.2).
+"""The nodes during a round of MLF-H: room, load, and likeness to the ideal host (MLFS, 3.3.2).
 
-Room is what is not reserved; a plan that exceeds it is refused by the judge. Load is what is used, and by it a node is
-overloaded or not. Tasks are put and lifted one after another.
+Room is the capacity that is not reserved; the judge refuses a plan that exceeds it. Load is the actual use, and
+decides if a node is overloaded. Tasks are put on nodes and lifted from them one after another.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from mlsched.instances.taskgraph.states import RUNNING
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-#: How a node is chosen among those that could take a task: the one most like the ideal host, or as list rules do
-#: (`_place.Placer`): beside the tasks that it exchanges most with, then the node with the least work bound to it, or
-#: the fullest; there, the fullest GPU.
+#: Choice of a node among the candidates for a task: the most like the ideal host, or as in list rules
+#: (`_place.Placer`). List rules prefer the neighbours with most exchange, then the node with the least bound work, or
+#: the fullest node, and there the fullest GPU.
 CHOICES = ("ideal", "least-work", "best-fit")
 #: Share of a task's work that is lost while it moves (Beloglazov and Buyya, 2012: 10 % of its CPU share).
 LOST_WHILE_MOVING = 0.1
 
 
 class Hosts:
-    """Room and load of each node and GPU, and where each task is.
+    """Room and load of each node and GPU, and the place of each task.
 
-    limit: h_r, the share of a resource from which on a node is overloaded. It is held against CPU, memory, bandwidth
-    and the like, and against each GPU that tasks share; a GPU that a task has for itself, or a node that does, is not
-    overloaded by that, since no move would relieve it. Where the GPUs of a node are one pool, only more use than there
-    is counts as too much.
-    left: tasks, ticks of work that each has left. bandwidth: whether communication counts in the choice of a host.
-    choice: one of `CHOICES`.
+    limit: h_r, the share of a resource from which on a node is overloaded. It applies to CPU, memory, bandwidth and
+    similar resources, and to each GPU that tasks share. A GPU or node with a single task is not overloaded by it,
+    since a move would not relieve it. If the GPUs of a node are one pool, only use above the capacity counts as
+    overload.
+    left: ticks of work left of each task, (tasks,). bandwidth: communication counts in the choice of a host. choice:
+    one of `CHOICES`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Hosts:
         self.demand = snapshot.demand * (snapshot.duration > 0)[:, None]
         self.column, unit = gpus.gpu_column(snapshot.resources), snapshot.gpu_unit
         running = np.flatnonzero((snapshot.state == RUNNING) & (snapshot.duration > 0))
-        #: What each task uses, or is expected to where it does not run.
+        #: Use of each task, or the expected use of tasks that do not run.
         self.load = self.demand.copy()
         self.load[running] = snapshot.usage[running]
         self.free = snapshot.free.copy()
@@ -64,14 +64,14 @@ class Hosts:
         parts = running[(self.need[running] > 0) & (self.need[running] < unit)]
         np.add.at(self.gpu_count, (snapshot.node[parts], snapshot.gpu[parts]), 1)
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)
-        self.held: dict[int, tuple[int, list[int]]] = {}  # task -> node and GPUs, of those put here
-        self.lifted: set[int] = set()  # running tasks that have been taken off their nodes
+        self.held: dict[int, tuple[int, list[int]]] = {}  # task -> node and GPUs, of tasks put here
+        self.lifted: set[int] = set()  # running tasks taken off their nodes
 
     @functools.cached_property
     def may_pause(self) -> Flags:
-        """tasks: whether a running task may be sent back to the queue, where it keeps its work.
+        """Return for each task if it runs and may return to the queue without losing work.
 
-        One of a gang may not, nor any by iterations: it would stop the others of its job.
+        A task of a gang may not, nor any task by iterations: it would stop the others of its job.
         """
         if self.snapshot.simulator == "iterations" or self.snapshot.pausing != "keep":
             return np.zeros(len(self.snapshot.state), dtype=np.bool_)
@@ -80,50 +80,50 @@ class Hosts:
 
     @functools.cached_property
     def may_leave(self) -> Flags:
-        """tasks: whether a running task may leave its node, for another one or for the queue."""
+        """Return for each task if it runs and may leave its node, for another node or for the queue."""
         anytime = self.snapshot.movement == "anytime"
         return np.asarray(self.may_pause | ((self.snapshot.state == RUNNING) & anytime))
 
     @functools.cached_property
     def need(self) -> IntArray:
-        """tasks: what each holds of the GPU resource, where GPUs are told apart; else 0."""
+        """Return each task's use of the GPU resource if GPUs are individual, else 0."""
         return self.snapshot.gpu_demand
 
     # -- putting and lifting ------------------------------------------------------------------------------------------
 
     def put(self, task: int, node: int, taken: list[int]) -> None:
-        """The task takes room on a node and on these GPUs of it."""
+        """Take room for the task on a node and on these GPUs of it."""
         self.held[task] = node, taken
-        self._change(task, node, taken, 1)
+        self._change_room(task, node, taken, 1)
         self.place[task] = node
 
     def lift(self, task: int) -> tuple[int, list[int]]:
-        """The task gives its room back; where it was."""
+        """Release the room of the task; return its previous place."""
         if task in self.held:
-            node, taken = self.held.pop(task)
+            node, gpus = self.held.pop(task)
         else:
-            node, taken = self.where(task)
+            node, gpus = self.where(task)
             self.lifted.add(task)
-        self._change(task, node, taken, -1)
-        return node, taken
+        self._change_room(task, node, gpus, -1)
+        return node, gpus
 
     def take_back(self, task: int, before: int) -> None:
-        """Undo a put; `before`: where the task was counted to be."""
+        """Undo a put; `before`: the task's previous node."""
         self.lift(task)
         self.place[task] = before
 
     def holds(self, task: int) -> bool:
-        """Whether the task has room: it was put here, or runs and was not lifted."""
+        """Return if the task has room: it was put here, or runs and was not lifted."""
         return task in self.held or bool(self.snapshot.state[task] == RUNNING and task not in self.lifted)
 
     def where(self, task: int) -> tuple[int, list[int]]:
-        """Node and GPUs of a running task, as the snapshot has them."""
+        """Return node and GPUs of a running task, as in the snapshot."""
         node, gpu = int(self.snapshot.node[task]), int(self.snapshot.gpu[task])
         if gpu >= 0:
             return node, [gpu]
         return node, np.flatnonzero(self.snapshot.gpu_holder[node] == task).tolist()
 
-    def _change(self, task: int, node: int, taken: list[int], sign: int) -> None:
+    def _change_room(self, task: int, node: int, taken: list[int], sign: int) -> None:
         if not self.snapshot.duration[task]:
             return
         self.free[node] -= sign * self.demand[task]
@@ -135,49 +135,49 @@ class Hosts:
             self.gpu_count[node, taken] += sign
 
     def may_return(self, tasks: IntArray) -> bool:
-        """Lifted tasks take the nodes and GPUs again that they ran on, if there still is room for all of them."""
-        done: list[int] = []
+        """Put lifted tasks back on their previous nodes and GPUs, if there still is room for all of them."""
+        restored: list[int] = []
         for task in tasks.tolist():
-            node, taken = self.where(task)
+            node, gpus = self.where(task)
             part = min(int(self.need[task]), self.snapshot.gpu_unit)
-            room = (self.free[node] >= self.demand[task]).all() and (self.gpu_free[node, taken] >= part).all()
+            room = (self.free[node] >= self.demand[task]).all() and (self.gpu_free[node, gpus] >= part).all()
             if self.snapshot.duration[task] and not room:
-                for other in done:
+                for other in restored:
                     self.lift(other)
                 return False
-            self.put(task, node, taken)
-            done.append(task)
+            self.put(task, node, gpus)
+            restored.append(task)
         return True
 
     # -- load ---------------------------------------------------------------------------------------------------------
 
     def without_limit(self) -> None:
-        """From now on no load is too much: what has room may be placed."""
+        """Remove the load limit from now on: room is then sufficient."""
         self.most = np.full_like(self.most, np.inf)
         self.gpu_most = int(self.gpu_use.sum() + self.load.sum())
 
     def crowded(self) -> Flags:
-        """nodes x GPUs: whether a GPU that several tasks share is overloaded."""
+        """Return for each GPU (nodes x GPUs) if several tasks share it and it is overloaded."""
         return np.asarray((self.gpu_count > 1) & (self.gpu_use > self.gpu_most))
 
     def overloaded(self) -> Flags:
-        """nodes: whether some resource, or a GPU, is used beyond the limit."""
+        """Return for each node if some resource, or a GPU, is used beyond the limit."""
         return np.asarray((self.use > self.most).any(axis=1) | self.crowded().any(axis=1))
 
     def headroom(self) -> Floats:
-        """nodes x resources: how much tasks that wait may ask for at most, by room and by load."""
+        """Return the largest possible demand of waiting tasks by room and by load (nodes x resources)."""
         by_load = np.where((self.count == 0)[:, None], np.inf, self.most - self.use)
         return np.asarray(np.maximum(np.minimum(self.free, by_load), 0))
 
     # -- the choice of a host -----------------------------------------------------------------------------------------
 
     def best(self, task: int) -> tuple[int, list[int]] | None:
-        """Node and GPUs for the task: of those that it does not overload, the one most like the ideal host.
+        """Return node and GPUs for the task: the most like the ideal host among nodes that it does not overload.
 
-        The ideal virtual host has the least utilisation of each resource that any node has that is not overloaded,
-        all communication with the task that any of these has, and costs the task nothing to move to. Likeness is the
-        Euclidean distance: utilisation as a share of capacity, communication as a share of the most, and the
-        degradation by moving as a share of the task's work left, within [0, 1]. Ties: the first node.
+        The ideal virtual host has the least utilisation of each resource over all nodes that are not overloaded. It
+        has the most communication with the task over these nodes, and moving there is free. Likeness is the Euclidean
+        distance over utilisation as a share of capacity, communication as a share of the most, and the degradation by
+        moving as a share of the task's work left, within [0, 1]. Ties: the first node.
         """
         nodes = np.flatnonzero(self.fits(task))
         if not nodes.size:
@@ -185,23 +185,23 @@ class Hosts:
         if nodes.size == 1:
             node = int(nodes[0])
         elif self._choice == "ideal":
-            node = int(nodes[self._distance(task, nodes).argmin()])
+            node = int(nodes[self._distance_to_ideal(task, nodes).argmin()])
         else:
-            node = int(nodes[np.lexsort((nodes, self._as_listed(nodes), -self.volumes(task)[nodes]))[0]])
+            node = int(nodes[np.lexsort((nodes, self._list_rule_cost(nodes), -self.volumes(task)[nodes]))[0]])
         return node, self.gpus_for(task, node)
 
-    def _as_listed(self, nodes: IntArray) -> Floats:
-        """Of each of the nodes, what list rules prefer least of: work bound to it, or what is free."""
+    def _list_rule_cost(self, nodes: IntArray) -> Floats:
+        """Return the cost of the nodes in list rules, (nodes,): work bound to them, or free capacity."""
         capacity = self.capacity[nodes]
         if self._choice == "best-fit":
             return np.asarray((self.free[nodes] / capacity).sum(axis=1))
-        known = np.flatnonzero(self.place >= 0)
+        located = np.flatnonzero(self.place >= 0)
         bound = np.zeros(self.free.shape)
-        np.add.at(bound, self.place[known], self.demand[known] * self._left[known, None])
+        np.add.at(bound, self.place[located], self.demand[located] * self._left[located, None])
         return np.asarray((bound[nodes] / capacity).max(axis=1, initial=0.0))
 
     def fits(self, task: int) -> Flags:
-        """nodes: where the task could run, with room for it, and would overload nothing."""
+        """Return for each node if the task fits there and would not overload it."""
         may = self.snapshot.may_start_on(task)
         if not self.snapshot.duration[task]:
             return may
@@ -212,7 +212,7 @@ class Hosts:
         return may
 
     def gpu_fits(self, task: int, nodes: slice | int = slice(None)) -> Flags:
-        """nodes x GPUs (or GPUs of one node): those that the task could take, on nodes with enough of them."""
+        """Return the GPUs (nodes x GPUs, or of one node) that the task could take, on nodes with enough of them."""
         need, unit, free = int(self.need[task]), self.snapshot.gpu_unit, self.gpu_free[nodes]
         if need < unit:
             light = self.gpu_use[nodes] + self.load[task, self.column] <= self.gpu_most
@@ -221,7 +221,7 @@ class Hosts:
         return np.asarray(whole & (whole.sum(axis=-1, keepdims=True) >= need // unit))
 
     def gpus_for(self, task: int, node: int) -> list[int]:
-        """The least used GPUs of the node that the task can take (as listed, the fullest); none where it needs none."""
+        """Return the least used GPUs that the task can take (the fullest as in list rules); [] if not needed."""
         if not self.need[task]:
             return []
         able = np.flatnonzero(self.gpu_fits(task, node))
@@ -230,8 +230,8 @@ class Hosts:
         gpus: list[int] = able[np.argsort(by[node, able], kind="stable")[:many]].tolist()
         return sorted(gpus)
 
-    def _distance(self, task: int, nodes: IntArray) -> Floats:
-        """Of each of the nodes, the squared distance to the ideal host of the task."""
+    def _distance_to_ideal(self, task: int, nodes: IntArray) -> Floats:
+        """Return the squared distance of each of the nodes to the ideal host of the task."""
         light = np.flatnonzero(~self.overloaded())
         light = nodes if not light.size else light
         utilisation = self.use / self.capacity
@@ -243,14 +243,14 @@ class Hosts:
                 squares += (volume[nodes] / most - 1) ** 2
         here = self.place[task]
         if here >= 0:
-            squares += np.where(nodes != here, self._degradation(task, nodes), 0.0) ** 2
+            squares += np.where(nodes != here, self._loss_by_moving(task, nodes), 0.0) ** 2
         return np.asarray(squares)
 
-    def _degradation(self, task: int, nodes: IntArray) -> Floats:
-        """Of the work that the task has left, the share lost by moving to each node, at most 1.
+    def _loss_by_moving(self, task: int, nodes: IntArray) -> Floats:
+        """Return the share of the task's work left that is lost by moving to each node, at most 1.
 
-        A tenth of its CPU share (of all of it, where no resource is named cpu) while it moves, which takes as long as
-        the edge of lag 1 to itself says.
+        It loses a tenth of its CPU share (of all of it without a resource named cpu) while it moves. The edge of lag
+        1 to itself defines the time of the move.
         """
         mine = self.edges_of(task)
         snapshot = self.snapshot
@@ -260,29 +260,29 @@ class Hosts:
         if "cpu" in snapshot.resources:
             cpu = snapshot.resources.index("cpu")
             share = self.load[task, cpu] / self.capacity[nodes, cpu]
-        lost = LOST_WHILE_MOVING * share * moving / max(int(self._left[task]), 1)
-        return np.asarray(np.minimum(lost, 1.0) * np.ones(len(nodes)))
+        loss = LOST_WHILE_MOVING * share * moving / max(int(self._left[task]), 1)
+        return np.asarray(np.minimum(loss, 1.0) * np.ones(len(nodes)))
 
     def volumes(self, task: int) -> Floats:
-        """nodes: the volume that the task exchanges in an iteration with the tasks that are, or last ran, there."""
+        """Return the volume per iteration between the task and the tasks on each node (now, or when they last ran)."""
         mine, snapshot = self.edges_of(task), self.snapshot
         other = np.where(snapshot.edge_from[mine] == task, snapshot.edge_to[mine], snapshot.edge_from[mine])
         place = np.where(other == task, -1, self.place[other])
-        known = place >= 0
-        weights = snapshot.edge_volume[mine][known]
-        return np.bincount(place[known], weights=weights, minlength=len(self.free)).astype(np.float64)
+        located = place >= 0
+        weights = snapshot.edge_volume[mine][located]
+        return np.bincount(place[located], weights=weights, minlength=len(self.free)).astype(np.float64)
 
     def edges_of(self, task: int) -> IntArray:
-        """The edges from or to the task."""
-        order, job_of = self._edges
+        """Return the edges from or to the task."""
+        order, job_of = self._edges_by_job
         job = self.snapshot.task_job[task]
         first, end = np.searchsorted(job_of, (job, job + 1))
         mine = order[first:end]
         return np.asarray(mine[(self.snapshot.edge_from[mine] == task) | (self.snapshot.edge_to[mine] == task)])
 
     @functools.cached_property
-    def _edges(self) -> tuple[IntArray, IntArray]:
-        """The edges in order of their jobs, and these jobs."""
+    def _edges_by_job(self) -> tuple[IntArray, IntArray]:
+        """Return the edges in order of their jobs, and these jobs."""
         job = self.snapshot.task_job[self.snapshot.edge_from]
         in_order = bool((np.diff(job) >= 0).all())
         order = np.arange(len(job)) if in_order else np.argsort(job, kind="stable")

@@ -1,4 +1,4 @@
-"""Another rule's round for a snapshot whose jobs have been given their last iterations."""
+"""Another rule's round for a snapshot with given last iterations of the jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
 
 
 class Inner:
-    """The rule of that name, with its default parameters or those given, and what it remembers."""
+    """A rule by name, with default or given parameters, and its memory."""
 
     def __init__(
         self, name: str, rng: np.random.Generator, memory: Any, parameters: dict[str, Any] | None = None
@@ -28,33 +28,33 @@ class Inner:
         self._rng, self._memory, self._parameters = rng, memory, defaults | (parameters or {})
 
     def ask(self, snapshot: Snapshot, last: IntArray) -> tuple[Round, Any]:
-        """Its round and its memory, when each job ends after so many iterations. Jobs at their end are not shown."""
+        """Return its round and its memory, if each job ends after its entry of `last`. Jobs at their end are hidden."""
         going = last > snapshot.finished
         if not going.any():
             return snapshot.round(), self._memory
         tasks = np.flatnonzero(going[snapshot.task_job])
-        shown = snapshot if going.all() else only(snapshot, going)
-        plan, memory = self._call(
-            Snapshot.trusted(**_columns(shown) | {"max_iterations": last[going], "stop_after": last[going]})
+        view = snapshot if going.all() else only(snapshot, going)
+        plan, memory = self._call_solver(
+            Snapshot.trusted(**_snapshot_columns(view) | {"max_iterations": last[going], "stop_after": last[going]})
         )
-        named = {name: tasks[getattr(plan, name)] for name in ("start_task", "pause_task", "migrate_task")}
-        return plan.replace(**named), memory
+        plan_columns = {name: tasks[getattr(plan, name)] for name in ("start_task", "pause_task", "migrate_task")}
+        return plan.replace(**plan_columns), memory
 
-    def _call(self, snapshot: Snapshot) -> tuple[Round, Any]:
+    def _call_solver(self, snapshot: Snapshot) -> tuple[Round, Any]:
         assert self.found.rule is not None
         return self.found.rule(snapshot, memory=self._memory, rng=self._rng, limits=NO_LIMITS, **self._parameters)
 
 
 def only(snapshot: Snapshot, jobs: Any) -> Snapshot:
-    """The snapshot as if the other jobs were not there. They must hold nothing."""
-    kept = {"jobs": jobs, "tasks": jobs[snapshot.task_job]}
-    kept["edges"] = kept["tasks"][snapshot.edge_from]
-    kept["samples"] = jobs[snapshot.sample_job]
-    names = {dim: np.cumsum(mask) - 1 for dim, mask in kept.items()}
-    columns = _columns(snapshot)
+    """Return the snapshot without the other jobs, which must not occupy nodes."""
+    masks = {"jobs": jobs, "tasks": jobs[snapshot.task_job]}
+    masks["edges"] = masks["tasks"][snapshot.edge_from]
+    masks["samples"] = jobs[snapshot.sample_job]
+    names = {dim: np.cumsum(mask) - 1 for dim, mask in masks.items()}
+    columns = _snapshot_columns(snapshot)
     for name, spec in specs(Snapshot).items():
-        if isinstance(spec, ArraySpec) and spec.shape[0] in kept:
-            columns[name] = columns[name][kept[spec.shape[0]]]
+        if isinstance(spec, ArraySpec) and spec.shape[0] in masks:
+            columns[name] = columns[name][masks[spec.shape[0]]]
     for name, dim in (("task_job", "jobs"), ("sample_job", "jobs"), ("edge_from", "tasks"), ("edge_to", "tasks")):
         columns[name] = names[dim][columns[name]]
     holder = snapshot.gpu_holder
@@ -62,6 +62,6 @@ def only(snapshot: Snapshot, jobs: Any) -> Snapshot:
     return Snapshot.trusted(**columns)
 
 
-def _columns(snapshot: Snapshot) -> dict[str, Any]:
+def _snapshot_columns(snapshot: Snapshot) -> dict[str, Any]:
     refuse_types(snapshot)
     return {field.name: getattr(snapshot, field.name) for field in dataclasses.fields(snapshot)}

@@ -1,4 +1,4 @@
-"""How much MLF-H wants a task to run: Equations 2 to 6 of MLFS (Section 3.3.1), for all tasks of a snapshot at once."""
+"""Priorities of the tasks in MLF-H: Equations 2 to 6 of MLFS (Section 3.3.1), for all tasks of a snapshot at once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Floats = npt.NDArray[np.float64]
 
 #: `role` of a parameter server.
 SERVER = 1
-#: The deadline's term of Equation 4 once the deadline has passed: that of a deadline in a tick; as printed, below 0; or
-#: none.
+#: The deadline's term of Equation 4 after the deadline: as for a deadline in one tick; as printed, below 0; or left
+#: out.
 OVERDUE = ("tick", "printed", "none")
 #: The highest urgency.
 LEVELS = 10
@@ -24,11 +24,10 @@ LEVELS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Weights:
-    """The constants of Equations 2 to 6, under the paper's names, and what makes their terms comparable.
+    """The constants of Equations 2 to 6, under the paper's names, and the scales that make their terms comparable.
 
-    `levels`: m, the highest urgency; 0: urgency does not count. `scale`: so many ticks are one unit of time in
-    Equation 4; 0: the mean of the tasks' estimated running times. `overdue`: what the deadline's term is of a task
-    whose deadline has passed (see `OVERDUE`).
+    `levels`: m, the highest urgency; 0 ignores urgency. `scale`: ticks of one unit of time in Equation 4; 0: the mean
+    of the tasks' estimated running times. `overdue`: the deadline's term of an overdue task (see `OVERDUE`).
     """
 
     alpha: float = 0.3
@@ -42,9 +41,9 @@ class Weights:
 
 
 def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Floats:
-    """P of each task (Eq. 6); a parameter server has the highest of its job.
+    """Return P of each task (Eq. 6); a parameter server has the highest of its job.
 
-    Equations 3 and 5 are the same sum over paths, with the same gamma, so that they are taken of both parts together.
+    Equations 3 and 5 are the same sum over paths, with the same gamma, so both parts are summed together.
     """
     ml, computation = learning(snapshot, weights), computing(snapshot, stop_after, weights)
     combined = along_paths(snapshot, weights.alpha * ml + (1 - weights.alpha) * computation, weights.gamma)
@@ -57,9 +56,9 @@ def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Fl
 
 
 def learning(snapshot: Snapshot, weights: Weights) -> Floats:
-    """P'ML of each task (Eq. 2), in [0, 1]: urgency x 1/I x the last loss reduction's share x the partition's share.
+    """Return P'ML of each task (Eq. 2), in [0, 1]: urgency x 1/I x share of last loss reduction x partition's share.
 
-    I counts from 1: the iteration under way. Urgency counts as a share of the highest one.
+    I counts from 1: the current iteration. Urgency counts as a share of the highest urgency.
     """
     urgency = np.minimum(snapshot.urgency / weights.levels, 1.0) if weights.levels else 1.0
     of_job = urgency / (snapshot.finished + 1) * loss_share(snapshot)
@@ -67,26 +66,27 @@ def learning(snapshot: Snapshot, weights: Weights) -> Floats:
 
 
 def loss_share(snapshot: Snapshot) -> Floats:
-    """jobs: the loss reduction of the last finished iteration over that of all finished ones, within [0, 1].
+    """Return for each job the loss reduction of the last finished iteration over the total so far, within [0, 1].
 
-    1 where the ratio is 0/0 because fewer than two are finished; 0 of jobs whose loss has not fallen at all, or that
-    report none. Where reports are more than an iteration apart, an iteration's part of the last one counts.
+    The share is 1 if the ratio is 0/0 because fewer than two iterations are finished. It is 0 for jobs whose loss has
+    not fallen or is not reported. If reports are more than an iteration apart, an iteration's part of the last report
+    counts.
     """
     counts = np.bincount(snapshot.sample_job, minlength=len(snapshot.arrival))
-    told = counts >= 2
-    last = (np.cumsum(counts) - 1)[told]
-    first = last - counts[told] + 1
+    has_reports = counts >= 2
+    last = (np.cumsum(counts) - 1)[has_reports]
+    first = last - counts[has_reports] + 1
     at, loss = snapshot.sample_iteration, snapshot.sample_loss
     fell = (loss[last - 1] - loss[last]) / np.maximum(at[last] - at[last - 1], 1)
     share = np.zeros(len(counts))
-    share[told] = fell / np.maximum(loss[first] - loss[last], 1)
+    share[has_reports] = fell / np.maximum(loss[first] - loss[last], 1)
     return np.asarray(np.where(snapshot.finished < 2, 1.0, np.clip(share, 0.0, 1.0)))
 
 
 def partition_share(snapshot: Snapshot) -> Floats:
-    """tasks: S_k / S_J, the parameters that the task holds over those of its job's whole model, within [0, 1].
+    """Return S_k / S_J for each task: its parameters over the parameters of its job's model, within [0, 1].
 
-    The model is counted once, however many replicas train it. Where no parameters are known, partitions are equal.
+    The model is counted once, for any number of replicas. Without known parameters, partitions are equal.
     """
     job, jobs = snapshot.task_job, len(snapshot.arrival)
     works = snapshot.role != SERVER
@@ -100,34 +100,34 @@ def partition_share(snapshot: Snapshot) -> Floats:
 
 
 def computing(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Floats:
-    """P'C of each task (Eq. 4): near deadline, little left, long wait; times in units of `weights.scale`.
+    """Return P'C of each task (Eq. 4): near deadline, little left, long wait; times in units of `weights.scale`.
 
-    A task is a worker that runs in every iteration: what it has left is all of its runs until its job stops. Its
-    deadline is the job's, less the longest estimated path after it. Time to the deadline and time left count as no less
-    than a tick, so that the terms stay finite; `weights.overdue` says what a deadline that has passed counts.
+    A task is a worker that runs in every iteration: its remaining work is all of its runs until its job stops. Its
+    deadline is the job's, minus the longest estimated path after it. Time to the deadline and time left count as at
+    least one tick, so that the terms stay finite. `weights.overdue` defines the term of an overdue task.
     """
-    left = remaining_ticks(snapshot, stop_after)
-    scale = weights.scale or _mean_time(snapshot, stop_after)
+    remaining = remaining_ticks(snapshot, stop_after)
+    scale = weights.scale or _mean_running_time(snapshot, stop_after)
     deadline = snapshot.deadline[snapshot.task_job]
     slack = deadline - (snapshot.tails - snapshot.duration) - snapshot.now
     ahead = np.where((slack < 0) & (weights.overdue == "printed"), slack, np.maximum(slack, 1))
     lacks = (deadline >= UNLIMITED) | ((slack <= 0) & (weights.overdue == "none"))
     near = np.where(lacks, 0.0, weights.gamma_d * scale / ahead)
     waited = snapshot.now - snapshot.waiting_since
-    return np.asarray(near + weights.gamma_r * scale / np.maximum(left, 1) + weights.gamma_w * waited / scale)
+    return np.asarray(near + weights.gamma_r * scale / np.maximum(remaining, 1) + weights.gamma_w * waited / scale)
 
 
-def _mean_time(snapshot: Snapshot, stop_after: IntArray) -> float:
-    """The mean of the estimated running times of all tasks, from a job's first iteration to its last."""
+def _mean_running_time(snapshot: Snapshot, stop_after: IntArray) -> float:
+    """Return the mean of the estimated running times of all tasks, from a job's first iteration to its last."""
     times = snapshot.duration * stop_after[snapshot.task_job]
     return float(max(times.mean(), 1.0)) if times.size else 1.0
 
 
 def along_paths(snapshot: Snapshot, own: Floats, gamma: float) -> Floats:
-    """Eq. 3 and 5: of each task its own value, and gamma times that of each task that waits for it in the iteration."""
+    """Return for each task its own value plus gamma times the values of its successors in the iteration (Eq. 3, 5)."""
     inside = snapshot.edge_lag == 0
     u, v = snapshot.edge_from[inside], snapshot.edge_to[inside]
-    total, ahead = own.copy(), own  # `ahead`: what comes along the paths of one length, then of one more
+    total, ahead = own.copy(), own  # `ahead`: sums along the paths of one length, then of the next length
     while u.size:
         ahead = np.asarray(gamma * np.bincount(u, weights=ahead[v], minlength=len(own)), dtype=np.float64)
         total += ahead

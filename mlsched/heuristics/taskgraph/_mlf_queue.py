@@ -1,4 +1,4 @@
-"""The queue of MLF-H: tasks in order of priority, those of a gang together, and how they are gone through."""
+"""The queue of MLF-H: units of tasks in order of priority, and how they are placed."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Queue:
-    """The tasks that wait for a place, as units that get theirs together or not at all, the highest priority first.
+    """The waiting tasks as units that are placed completely or not at all, the highest priority first.
 
-    A unit is a task; a gang; and where a start only holds a node until all tasks of the job do (`simulator`
-    "iterations"), the job's waiting tasks: one that held its node alone would run nothing. A unit has the priority of
-    its first task; ties: units with a parameter server, then the earlier arrival. Tasks of a unit come by priority as
-    well, then parameter servers first.
+    A unit is a task or a gang. If a start only occupies a node until all tasks of the job have started (`simulator`
+    "iterations"), a unit is the set of the job's waiting tasks: a single one would run nothing. A unit has the
+    priority of its first task; ties: units with a parameter server, then the earlier arrival. Tasks of a unit are
+    ordered by priority, then parameter servers first.
     """
 
     def __init__(self, hosts: Hosts, waiting: IntArray, moving: list[int], priority: Floats) -> None:
         self.hosts, snapshot = hosts, hosts.snapshot
-        waiting = waiting[_whole(hosts, waiting)]
+        waiting = waiting[_in_complete_gangs(hosts, waiting)]
         jobs = len(snapshot.arrival)
         together = (snapshot.gang == 1) | (snapshot.simulator == "iterations")
         tasks = np.concatenate([waiting, np.array(moving, dtype=np.int64)])
         job = snapshot.task_job[tasks]
         alone = ~together[job] | (np.arange(len(tasks)) >= len(waiting))
-        unit = _numbered(np.where(alone, jobs + tasks, job), jobs + len(snapshot.task_job))
+        unit = _renumber_names(np.where(alone, jobs + tasks, job), jobs + len(snapshot.task_job))
         highest = np.full(unit.max(initial=-1) + 1, -np.inf)
         np.maximum.at(highest, unit, priority[tasks])
         worker = snapshot.role != SERVER
-        some = np.zeros(len(highest), dtype=np.int64)  # of each unit one of its tasks: all are of one job
+        some = np.zeros(len(highest), dtype=np.int64)  # one task of each unit: all tasks of a unit belong to one job
         some[unit] = np.arange(len(tasks))
         of = job[some]
-        served = np.bincount(unit, weights=~worker[tasks], minlength=len(highest)) > 0
-        best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], ~served, -highest))
+        has_server = np.bincount(unit, weights=~worker[tasks], minlength=len(highest)) > 0
+        best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], ~has_server, -highest))
         rank = np.empty(len(highest), dtype=np.int64)
         rank[best_first] = np.arange(len(highest))
         order = np.argsort(rank[unit], kind="stable")
@@ -52,45 +52,45 @@ class Queue:
         self._keys = worker, -priority
 
     def tasks_of(self, unit: int) -> list[int]:
-        """The tasks of a unit in their order, which few units are ever asked for."""
+        """Return the tasks of a unit in their order; computed only for the few units that are tried."""
         tasks = self.tasks[self.first[unit] : self.first[unit] + self.size[unit]]
         ordered: list[int] = tasks[np.lexsort((tasks, *(key[tasks] for key in self._keys)))].tolist()
         return ordered
 
     def heads(self) -> IntArray:
-        """units: the first task of each."""
+        """Return the first task of each unit."""
         unit = np.repeat(np.arange(len(self.size)), self.size)
         order = np.lexsort((self.tasks, *(key[self.tasks] for key in self._keys), unit))
         return np.asarray(self.tasks[order[self.first]])
 
     def place(self, stop_at_first: bool = False) -> list[int]:
-        """Put what finds a host, in order; returns the tasks put. What was running and finds none is where it was.
+        """Put the units that find a host, in order; return the tasks put. A running unit otherwise keeps its place.
 
-        A unit that asks for no less than one that found no host is not tried: hosts only become fuller.
+        A unit that demands at least as much as a failed unit is skipped: hosts only become fuller.
         """
         placed: list[int] = []
         if not self.size.size:
             return placed
-        asked = Asked(self)
-        units = asked.may_fit(np.arange(len(self.size)))
+        demands = Asked(self)
+        units = demands.may_fit(np.arange(len(self.size)))
         at, fuller = 0, False
         while at < len(units):
             unit = int(units[at])
             at += 1
             tasks = self.tasks_of(unit)
-            if self._put(tasks):
+            if self._put_together(tasks):
                 placed += tasks
                 fuller = True
                 if stop_at_first:
                     break
             else:
                 rest = units[at:]
-                rest = rest[~asked.as_hopeless(unit, rest)]
-                units, at, fuller = asked.may_fit(rest) if fuller else rest, 0, False
+                rest = rest[~demands.as_hopeless(unit, rest)]
+                units, at, fuller = demands.may_fit(rest) if fuller else rest, 0, False
         return placed
 
-    def _put(self, tasks: list[int]) -> bool:
-        """All of these tasks get a host, or none: one after another, or the largest first, or by an exact search."""
+    def _put_together(self, tasks: list[int]) -> bool:
+        """Put all of these tasks, or none: one after another, or the largest first, or by an exact search."""
         if self._put_in_turn(tasks):
             return True
         if len(tasks) == 1 or any(self.hosts.holds(task) for task in tasks):
@@ -100,11 +100,11 @@ class Queue:
             return False
         size = (demand / self.hosts.capacity.max(axis=0)).max(axis=1, initial=0.0)
         by_size = [tasks[place] for place in np.argsort(-size, kind="stable").tolist()]
-        return (by_size != tasks and self._put_in_turn(by_size)) or self._put_as_searched(tasks)
+        return (by_size != tasks and self._put_in_turn(by_size)) or self._put_by_search(tasks)
 
-    def _put_as_searched(self, tasks: list[int]) -> bool:
-        """All of these tasks go where an exact search by room and load has placed them, if that overloads nothing."""
-        hosts, snapshot, done = self.hosts, self.hosts.snapshot, list[tuple[int, int]]()
+    def _put_by_search(self, tasks: list[int]) -> bool:
+        """Put all of these tasks at places from an exact search by room and load, without overloading a node."""
+        hosts, snapshot, placements = self.hosts, self.hosts.snapshot, list[tuple[int, int]]()
         may = np.array([snapshot.may_start_on(task) for task in tasks])
         unit = snapshot.gpu_unit
         room = np.floor(np.minimum(hosts.headroom(), hosts.free)).astype(np.int64)
@@ -112,39 +112,39 @@ class Queue:
         places = packing(hosts.demand[tasks], may, room, needs, hosts.gpu_free if unit else None, unit)
         for task, (node, gpu) in zip(tasks, places or [], strict=bool(places)):
             if not hosts.fits(task)[node] or (gpu >= 0 and not hosts.gpu_fits(task, node)[gpu]):
-                for other, before in reversed(done):
+                for other, before in reversed(placements):
                     hosts.take_back(other, before)
                 return False
-            done.append((task, int(hosts.place[task])))
+            placements.append((task, int(hosts.place[task])))
             hosts.put(task, node, [gpu] if gpu >= 0 else hosts.gpus_for(task, node))
         return bool(places)
 
     def _put_in_turn(self, tasks: list[int]) -> bool:
-        """All of these tasks get a host, one after another, or none does."""
-        hosts, done = self.hosts, list[tuple[int, int]]()
+        """Put all of these tasks, one after another, or none."""
+        hosts, placements = self.hosts, list[tuple[int, int]]()
         for task in tasks:
             here = hosts.lift(task) if hosts.holds(task) else None
             node = hosts.best(task)
             if node is None:
                 if here is not None:
                     hosts.put(task, *here)
-                for other, before in reversed(done):
+                for other, before in reversed(placements):
                     hosts.take_back(other, before)
                 return False
-            done.append((task, int(hosts.place[task])))
+            placements.append((task, int(hosts.place[task])))
             hosts.put(task, *node)
         return True
 
 
-def _numbered(names: IntArray, end: int) -> IntArray:
-    """Of each name, which it is among those that occur, in rising order; names are below `end`."""
+def _renumber_names(names: IntArray, end: int) -> IntArray:
+    """Renumber the names that occur, in rising order; names are below `end`."""
     there = np.zeros(end, dtype=np.bool_)
     there[names] = True
     return np.asarray((np.cumsum(there) - 1)[names])
 
 
-def _whole(hosts: Hosts, waiting: IntArray) -> Flags:
-    """Of the waiting tasks, those that are not of a gang that lacks some of its tasks among them."""
+def _in_complete_gangs(hosts: Hosts, waiting: IntArray) -> Flags:
+    """Return the waiting tasks without those of gangs of which some task is not waiting."""
     snapshot = hosts.snapshot
     jobs = len(snapshot.arrival)
     count = np.bincount(snapshot.task_job, minlength=jobs)
@@ -153,7 +153,7 @@ def _whole(hosts: Hosts, waiting: IntArray) -> Flags:
 
 
 class Asked:
-    """What each unit of a queue asks for: in all, at most and at least for a task, how many tasks, of which class.
+    """Demands of each unit of a queue: in total, largest and smallest of a task, number of tasks, class.
 
     Amounts are resources x units (or x tasks): comparing long columns is several times faster than short rows.
     """
@@ -169,34 +169,38 @@ class Asked:
         task_class = snapshot.task_class[tasks]
         self.task_class = np.minimum.reduceat(task_class, first)
         runs = snapshot.state[tasks] == RUNNING
-        held = (snapshot.bound[tasks] >= 0) | runs
+        bound = (snapshot.bound[tasks] >= 0) | runs
         if snapshot.fetching:
-            held |= np.isin(tasks, list(snapshot.fetching))
+            bound |= np.isin(tasks, list(snapshot.fetching))
         self.moving = np.logical_or.reduceat(runs, first)
-        self.free_to_go = ~np.logical_or.reduceat(held, first)
+        self.free_to_go = ~np.logical_or.reduceat(bound, first)
         self.free_to_go &= self.task_class == np.maximum.reduceat(task_class, first)
 
     def may_fit(self, units: IntArray) -> IntArray:
-        """Those that may find room: they ask for no more than there is left in all, each of their tasks would fit by
-        itself, and so would as many of their smallest demands as they have tasks. What runs keeps its own room.
+        """Return the units that may find room.
+
+        They demand at most the total that is left, each of their tasks would fit by itself, and so would as many
+        copies of their smallest demand as they have tasks. A running unit keeps its own room.
         """
-        left = self.hosts.headroom()
-        fits = _within(self.most[:, units], left.max(axis=0)) & _within(self.total[:, units], left.sum(axis=0))
+        remaining = self.hosts.headroom()
+        fits = _within_limits(self.most[:, units], remaining.max(axis=0)) & _within_limits(
+            self.total[:, units], remaining.sum(axis=0)
+        )
         units = units[fits | self.moving[units]]
         if not units.size:
             return units
-        rows = left[(left >= self.least[:, units].min(axis=1)).all(axis=1)]
+        rows = remaining[(remaining >= self.least[:, units].min(axis=1)).all(axis=1)]
         rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
         sizes = self.size[units]
         tasks = np.repeat(self.first[units] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        lost = np.zeros(len(self.size), dtype=np.bool_)
-        lost[self.unit[tasks[~_somewhere(self.demand[:, tasks], rows)]]] = True
-        units = units[~lost[units] | self.moving[units]]
-        fits = _together(self.least[:, units], self.size[units], self.total[:, units], rows)
+        hopeless = np.zeros(len(self.size), dtype=np.bool_)
+        hopeless[self.unit[tasks[~_fits_some_row(self.demand[:, tasks], rows)]]] = True
+        units = units[~hopeless[units] | self.moving[units]]
+        fits = _fit_together(self.least[:, units], self.size[units], self.total[:, units], rows)
         return np.asarray(units[fits | self.moving[units]])
 
     def as_hopeless(self, unit: int, others: IntArray) -> Flags:
-        """Of the others, those with a task that asks for as much or more for every one of a unit that found no host."""
+        """Return which of the others have, for every task of a failed unit, a task with at least its demand."""
         if not self.free_to_go[unit]:
             return np.zeros(len(others), dtype=np.bool_)
         same = (self.task_class[others] == self.task_class[unit]) & ~self.moving[others]
@@ -206,38 +210,39 @@ class Asked:
         able = np.flatnonzero(same)
         for place in range(self.size[unit]):
             of_unit, of_others = self.first[unit] + place, self.first[others[able]] + place
-            able = able[(self._falling[:, of_others] >= self._falling[:, [of_unit]]).all(axis=0)]
+            able = able[(self._demands_descending[:, of_others] >= self._demands_descending[:, [of_unit]]).all(axis=0)]
         hopeless = np.zeros(len(others), dtype=np.bool_)
         hopeless[able] = True
         return hopeless
 
     @functools.cached_property
-    def _falling(self) -> IntArray:
-        """resources x tasks: demands, those of a unit from its largest task to its smallest."""
+    def _demands_descending(self) -> IntArray:
+        """Return the demands (resources x tasks), sorted within each unit from its largest task to its smallest."""
         share = (self.demand / self.hosts.capacity.max(axis=0)[:, None]).max(axis=0, initial=0.0)
         return np.asarray(self.demand[:, np.lexsort((-share, self.unit))])
 
 
-def _within(amounts: IntArray, limits: Floats) -> Flags:
-    """Of each column of amounts, whether none exceeds its limit."""
+def _within_limits(amounts: IntArray, limits: Floats) -> Flags:
+    """Return for each column of amounts if all are within their limits."""
     return np.asarray((amounts <= limits[:, None]).all(axis=0))
 
 
-def _somewhere(demand: IntArray, rows: Floats) -> Flags:
-    """Of each demand (a column), whether it fits in one of the rows of what is left."""
+def _fits_some_row(demand: IntArray, rows: Floats) -> Flags:
+    """Return for each demand (a column) if some row of the remaining capacity fits it."""
     open_ = np.arange(demand.shape[1])
     for row in rows:
         if not open_.size:
             break
-        open_ = open_[~_within(demand[:, open_], row)]
+        open_ = open_[~_within_limits(demand[:, open_], row)]
     anywhere = np.ones(demand.shape[1], dtype=np.bool_)
     anywhere[open_] = False
     return anywhere
 
 
-def _together(demand: IntArray, enough: IntArray, total: IntArray, rows: Floats) -> Flags:
-    """Of each demand (a column), whether in the rows of what is left in which it fits there is room for `enough` tasks
-    of it, and for `total` of all tasks with it.
+def _fit_together(demand: IntArray, enough: IntArray, total: IntArray, rows: Floats) -> Flags:
+    """Return for each demand (a column) if the rows that fit it have room for enough tasks.
+
+    They need room for `enough` tasks of this demand, and for the demand `total` of all tasks.
     """
     count, sums = np.zeros(len(enough)), np.zeros(total.shape)
     open_ = np.arange(len(enough))

@@ -1,4 +1,4 @@
-"""Which tasks MLF-H takes off overloaded nodes: those most like the ideal virtual task (MLFS, 3.3.3)."""
+"""The tasks that MLF-H takes off overloaded nodes: the most like the ideal virtual task (MLFS, 3.3.3)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ Floats = npt.NDArray[np.float64]
 
 
 def relieved(hosts: Hosts, priority: Floats, share: float, bandwidth: bool) -> list[int]:
-    """The running tasks to move, node by node, in the order in which they are chosen. `hosts` stays as it is.
+    """Return the running tasks to move, node by node, in the order of choice. `hosts` does not change.
 
-    While a node has overloaded GPUs, the choice is among `share` (p_s) of the tasks there, at least one: those of the
-    lowest priority; then, while the node is overloaded, among all that run there. The last task of a node stays.
+    While a node has overloaded GPUs, the choice is among `share` (p_s) of the tasks there, at least one: the tasks of
+    the lowest priority. Then, while the node is overloaded, it is among all tasks on it. The last task of a node
+    stays.
     """
     relieved_tasks: list[int] = []
     for node in np.flatnonzero(hosts.overloaded()).tolist():
         crowd = Crowd(hosts, node)
         while (choice := crowd.choice()) is not None:
-            task = _closest(crowd, choice, priority, share, bandwidth)
+            task = _closest_to_ideal(crowd, choice, priority, share, bandwidth)
             relieved_tasks.append(task)
             crowd.go(task)
     return relieved_tasks
@@ -33,10 +34,10 @@ def relieved(hosts: Hosts, priority: Floats, share: float, bandwidth: bool) -> l
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """Who could leave a node to relieve it.
+    """Candidates to leave a node and relieve it.
 
-    tasks: those that may. shared: how many tasks there are on the overloaded GPUs, 0 where none is. over: resources,
-    which are overloaded.
+    tasks: the candidates. shared: number of tasks on the overloaded GPUs, 0 without overloaded GPUs. over: the
+    overloaded resources.
     """
 
     tasks: IntArray
@@ -58,10 +59,13 @@ class Crowd:
         self.gpu_use, self.gpu_count = hosts.gpu_use[node].copy(), hosts.gpu_count[node].copy()
         self.here = runs
         near = runs[snapshot.edge_from] & runs[snapshot.edge_to] & (snapshot.edge_from != snapshot.edge_to)
-        self.edges = np.flatnonzero(near)  # those between two tasks of the node
+        self.edges = np.flatnonzero(near)  # edges between two tasks of the node
 
     def choice(self) -> Choice | None:
-        """Of whom one should leave now; None when nothing is overloaded, nobody may leave, or one task is left."""
+        """Return the candidates to leave now, or None.
+
+        None if the node is not overloaded, all of its tasks must stay, or one task is left.
+        """
         if len(self.tasks) < 2:
             return None
         crowded = set(np.flatnonzero((self.gpu_count > 1) & (self.gpu_use > self.hosts.gpu_most)).tolist())
@@ -77,7 +81,7 @@ class Crowd:
         return Choice(able, len(tasks) if crowded else 0, over) if able.size else None
 
     def go(self, task: int) -> None:
-        """A task leaves."""
+        """Remove a task from the node."""
         self.tasks.remove(task)
         self.here[task] = False
         self.use -= self.hosts.load[task]
@@ -86,19 +90,19 @@ class Crowd:
             self.gpu_count[gpus] -= 1
 
     def volumes(self) -> Floats:
-        """tasks: what each exchanges in an iteration with those that still run on the node; 0 of tasks elsewhere."""
+        """Return each task's volume per iteration with the tasks that still run on the node; 0 for tasks elsewhere."""
         snapshot = self.hosts.snapshot
-        u, v, sent = (column[self.edges] for column in (snapshot.edge_from, snapshot.edge_to, snapshot.edge_volume))
+        u, v, volume = (column[self.edges] for column in (snapshot.edge_from, snapshot.edge_to, snapshot.edge_volume))
         stays = self.here[u] & self.here[v]
         ends = np.concatenate([u[stays], v[stays]])
-        return np.bincount(ends, weights=np.tile(sent[stays], 2), minlength=len(self.here)).astype(np.float64)
+        return np.bincount(ends, weights=np.tile(volume[stays], 2), minlength=len(self.here)).astype(np.float64)
 
 
-def _closest(crowd: Crowd, choice: Choice, priority: Floats, share: float, bandwidth: bool) -> int:
-    """Of the tasks that may leave, the one most like the ideal virtual task of the node.
+def _closest_to_ideal(crowd: Crowd, choice: Choice, priority: Floats, share: float, bandwidth: bool) -> int:
+    """Return the candidate most like the ideal virtual task of the node.
 
-    That has the most utilisation of each overloaded resource and the least of each other that any task of the node
-    has, and exchanges nothing with the tasks there. From overloaded GPUs, the choice is among those of the lowest
+    The ideal task has the most utilisation of each overloaded resource and the least of each other over the tasks of
+    the node, and does not communicate with them. From overloaded GPUs, the choice is among tasks of the lowest
     priority. Ties: the lowest priority.
     """
     among, hosts = choice.tasks, crowd.hosts

@@ -1,7 +1,7 @@
-"""OptStop: when to stop training a model, from the losses seen so far (MLFS, Section 3.5).
+"""OptStop: when to stop training a model, from the losses so far (MLFS, Section 3.5).
 
-`by_curves`, the paper's: weighted probabilistic learning curves (`core.losses.belief`). `by_secretary`: the rule that
-the authors' published code has instead.
+`by_curves` is the paper's method: weighted probabilistic learning curves (`core.losses.belief`). `by_secretary` is
+the rule of the authors' published code.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-#: The part of the loss reduction that may be still to come when a job stops, and the probability that it is no more.
+#: Largest part of the loss reduction that may be lost by stopping, and the required probability of it.
 CLOSE, CONFIDENCE = 0.01, 0.95
 
 
 def by_curves(snapshot: Snapshot, jobs: IntArray, give_up: bool) -> Flags:
-    """Of these jobs, those that may stop; each has at least `MIN_LOSSES` losses.
+    """Return the jobs among these that may stop; each has at least `MIN_LOSSES` losses.
 
-    Those that with a probability of at least `CONFIDENCE` have by now all but a part `CLOSE` of the loss reduction that
-    they will have had after their most iterations. `give_up`: also those that with that probability will then lack the
-    required accuracy, accuracy being taken to rise in proportion as the loss falls, as it has so far.
+    A job may stop if, with a probability of at least `CONFIDENCE`, it has by now all but a part `CLOSE` of its loss
+    reduction after its most iterations. `give_up`: jobs may also stop that will miss their required accuracy with
+    that probability. Accuracy is assumed to rise in proportion to the fall of the loss, as it has so far.
     """
-    window = _window(snapshot, jobs)
+    window = _reported_losses(snapshot, jobs)
     most = snapshot.max_iterations[jobs].astype(np.float64)
     belief = believe(window, most)
     now, first = window.last_loss, window.losses[0]
-    done = belief.chance_of_at_least((now - CLOSE * first) / (1 - CLOSE)) >= CONFIDENCE
+    stops = belief.chance_of_at_least((now - CLOSE * first) / (1 - CLOSE)) >= CONFIDENCE
     if give_up:
-        done |= _hopeless(snapshot, jobs, belief, first, now) >= CONFIDENCE
-    return np.asarray(done & (now < first))
+        stops |= _chance_of_missing(snapshot, jobs, belief, first, now) >= CONFIDENCE
+    return np.asarray(stops & (now < first))
 
 
-def _hopeless(snapshot: Snapshot, jobs: IntArray, belief: Belief, first: Floats, now: Floats) -> Floats:
-    """The probability that each of the jobs will not have its required accuracy."""
+def _chance_of_missing(snapshot: Snapshot, jobs: IntArray, belief: Belief, first: Floats, now: Floats) -> Floats:
+    """Return the probability of each job that it will miss its required accuracy."""
     untrained = snapshot.accuracy_after(np.zeros_like(snapshot.finished))[jobs]
     gained = np.maximum(snapshot.accuracy_seen[jobs] - untrained, 1)
     needed = (snapshot.required[jobs] - untrained) / gained
@@ -49,10 +49,10 @@ def _hopeless(snapshot: Snapshot, jobs: IntArray, belief: Belief, first: Floats,
 
 
 def by_secretary(snapshot: Snapshot, jobs: IntArray) -> Flags:
-    """Of these jobs, those that the secretary rule stops.
+    """Return the jobs among these that the secretary rule stops.
 
-    From the first time that the loss rises, 1/e of the iterations left are only watched; after them the first one whose
-    loss is no higher than all since that time is the last. Of the losses that are reported, that is.
+    From the first rise of the loss on, 1/e of the remaining iterations are only watched. The first later iteration
+    with a loss not above all losses since that time is the last. Only reported losses count.
     """
     stops = np.zeros(len(jobs), dtype=np.bool_)
     ends = np.searchsorted(snapshot.sample_job, np.arange(len(snapshot.arrival) + 1))
@@ -70,17 +70,17 @@ def by_secretary(snapshot: Snapshot, jobs: IntArray) -> Flags:
 
 
 def reported(snapshot: Snapshot) -> IntArray:
-    """jobs: how many losses each has reported."""
+    """Return the number of losses that each job has reported."""
     return np.bincount(snapshot.sample_job, minlength=len(snapshot.arrival))
 
 
 def may_ask(snapshot: Snapshot) -> Flags:
-    """jobs: whether enough losses are there for `by_curves`."""
+    """Return for each job if it has enough losses for `by_curves`."""
     return np.asarray(reported(snapshot) >= MIN_LOSSES)
 
 
-def _window(snapshot: Snapshot, jobs: IntArray) -> Window:
-    """The reported losses of these jobs, as shares of the untrained model's."""
+def _reported_losses(snapshot: Snapshot, jobs: IntArray) -> Window:
+    """Return the reported losses of these jobs, as shares of the untrained model's."""
     counts = reported(snapshot)
     lengths = counts[jobs]
     height = int(lengths.max(initial=1))

@@ -139,8 +139,8 @@ class Order:
             key,
             rule=adapt_signature(functools.partial(by_order, key=key), stateful=False),
             called="online",
-            order=functools.partial(_given, self),
-            world=functools.partial(_pausing, self),
+            order=functools.partial(_declared_order, self),
+            world=functools.partial(_pausing_options, self),
         )
 
 
@@ -159,9 +159,9 @@ def answer(snapshot: Snapshot, order: Order) -> Round:
         for job in (SnapshotJob(facts, at) for at in range(count)):
             if job.idle_since < job.now and (time := order.rises(job)) is not None and time <= job.now:
                 order.promote(job)
-    served = np.arange(count) if order.preempts else np.unique(snapshot.task_job[placer.open])
+    present = np.arange(count) if order.preempts else np.unique(snapshot.task_job[placer.open])
     ranks = np.zeros(count, dtype=np.int64)
-    ranks[served] = _ranks([order.keyed(SnapshotJob(facts, at)) for at in served.tolist()])
+    ranks[present] = _ranks_of_keys([order.keyed(SnapshotJob(facts, at)) for at in present.tolist()])
     if not order.preempts:
         placer.start_in_order(by_job(snapshot, ranks), strict=order.strict)
         return placer.round()
@@ -169,18 +169,18 @@ def answer(snapshot: Snapshot, order: Order) -> Round:
     if order.until is None or snapshot.pausing != "keep":
         return placer.round(pauses)
     facts.holds = holding(placer, pauses)
-    held = per_job(snapshot, facts.holds) > 0
+    runs = per_job(snapshot, facts.holds) > 0
     times: list[int | None] = []
-    if pauses or placer.open.any():  # else no job has to be preempted when a key changes
-        times += [order.until(SnapshotJob(facts, at)) for at in np.flatnonzero(held).tolist()]
+    if pauses or placer.open.any():  # otherwise a change of a key cannot preempt a job
+        times += [order.until(SnapshotJob(facts, at)) for at in np.flatnonzero(runs).tolist()]
     if order.rises is not None:
-        times += [order.rises(SnapshotJob(facts, at)) for at in np.flatnonzero(~held).tolist()]
+        times += [order.rises(SnapshotJob(facts, at)) for at in np.flatnonzero(~runs).tolist()]
     wakes = [max(snapshot.now + 1, time) for time in times if time is not None]
     return placer.round(pauses, min(wakes, default=0))
 
 
-def _ranks(keys: list[tuple[Any, ...]]) -> IntArray:
-    """The position of each key among the different ones."""
+def _ranks_of_keys(keys: list[tuple[Any, ...]]) -> IntArray:
+    """Return the rank of each key among the distinct keys."""
     ranks = np.zeros(len(keys), dtype=np.int64)
     before, rank = None, -1
     for at in sorted(range(len(keys)), key=keys.__getitem__):
@@ -207,45 +207,45 @@ class Facts:
 
     def __init__(self, snapshot: Snapshot, stop_after: IntArray) -> None:
         self.snapshot, self.stop_after = snapshot, stop_after
-        self.holds: Flags = np.ones(len(snapshot.task_job), dtype=np.bool_)  # tasks: whether it holds a node
+        self.holds: Flags = np.ones(len(snapshot.task_job), dtype=np.bool_)  # tasks: whether it occupies a node
         self.made: dict[str, list[Any]] = {}
 
     def column(self, name: str) -> list[Any]:
         """Return a fact of every job."""
-        found = self.made.get(name)
-        if found is None:
+        result = self.made.get(name)
+        if result is None:
             make = _FACTS.get(name)
             if make is None:
                 raise unknown(name)
-            found = self.made[name] = np.broadcast_to(make(self), len(self.snapshot.arrival)).tolist()
-        return found
+            result = self.made[name] = np.broadcast_to(make(self), len(self.snapshot.arrival)).tolist()
+        return result
 
     @property
     def units(self) -> IntArray:
-        """tasks: dominant shares in whole units."""
+        """Return the dominant shares of the tasks in integer units."""
         return share_units(self.snapshot)
 
     def gpus(self) -> Any:
-        """jobs: GPUs of all tasks."""
+        """Return the GPUs of all tasks of each job."""
         column, unit = gpu_units(self.snapshot)
         return sum_per_job(self.snapshot, self.snapshot.demand[:, column]) / unit if unit else 0.0
 
     def gpu_ticks(self) -> Any:
-        """jobs: attained service, in units of the resource that counts GPUs."""
+        """Return the attained service of each job, in units of the resource that counts GPUs, times ticks."""
         column, seconds = gpu_second(self.snapshot)
         return self.snapshot.service[:, column] if seconds else 0
 
     def gpu_seconds(self) -> Any:
-        """jobs: attained service."""
+        """Return the attained service of each job in GPU-seconds."""
         return self.gpu_ticks() * gpu_second(self.snapshot)[1]
 
     def gpu_rate(self) -> Any:
-        """jobs: service per tick of the tasks that hold nodes after the round."""
+        """Return for each job the service per tick of the tasks that occupy nodes after the round."""
         column, seconds = gpu_second(self.snapshot)
         return per_job(self.snapshot, self.holds * self.snapshot.demand[:, column]) * seconds if seconds else 0.0
 
     def remaining_work(self) -> IntArray:
-        """jobs: remaining ticks of each task times its share units."""
+        """Return for each job the remaining ticks of each task times its share units."""
         return sum_per_job(self.snapshot, remaining_ticks(self.snapshot, self.stop_after) * self.units)
 
 
@@ -279,8 +279,8 @@ _FACTS: dict[str, Callable[[Facts], Any]] = {
 
 def unknown(name: str) -> AttributeError:
     """Return the error about a fact that jobs do not have."""
-    known = sorted(Job.__annotations__)
-    return AttributeError(f"job.{name}: unknown fact{did_you_mean(name, known)}; there are {', '.join(known[:8])}, ...")
+    names = sorted(Job.__annotations__)
+    return AttributeError(f"job.{name}: unknown fact{did_you_mean(name, names)}; there are {', '.join(names[:8])}, ...")
 
 
 class SnapshotJob:
@@ -297,7 +297,7 @@ class SnapshotJob:
 
 
 def by_order(snapshot: Snapshot, *, rng: np.random.Generator, key: Any) -> Round:
-    """Answer a snapshot by a key of anyone's that `order` has declared."""
+    """Answer a snapshot by a user's key function that `order` has declared."""
     return answer(snapshot, key.__order__)
 
 
@@ -332,13 +332,13 @@ def order(
         return functools.partial(order, strict=strict, preempts=preempts, ages=ages)
     if not callable(key):
         raise InvalidInput(f"order: {key!r}, expected a function of a job; decorate one with @mlsched.order")
-    made = Order(_Checked(key), strict=strict, preempts=preempts, ages=ages)
-    key.__dict__["__order__"] = made
+    job_order = Order(_Checked(key), strict=strict, preempts=preempts, ages=ages)
+    key.__dict__["__order__"] = job_order
     return key
 
 
 class _Checked:
-    """A key function of anyone's: what it returns must have an order."""
+    """A user's key function; its results must be comparable."""
 
     def __init__(self, function: Callable[[Any], Key]) -> None:
         self.function = function
@@ -349,7 +349,7 @@ class _Checked:
             key = self.function(job)
         except MlschedError:
             raise
-        except Exception as error:  # anyone's function raises what it likes
+        except Exception as error:  # user code raises any exception
             raise SolverError(
                 f"{name}: job {job.number} at tick {job.now}: raised {describe_exception(error)}"
             ) from error
@@ -360,10 +360,10 @@ class _Checked:
         return key
 
 
-def _given(order: Order) -> Order:
+def _declared_order(order: Order) -> Order:
     return order
 
 
-def _pausing(order: Order, params: dict[str, Any]) -> dict[str, Any]:
+def _pausing_options(order: Order, params: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the simulator that a preemptive order implies."""
     return {"pausing": "keep"} if order.preempts else {}

@@ -1,4 +1,4 @@
-"""What a rule of one's own needs least: an order of the jobs."""
+"""Helpers for user rules that are an order of jobs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ Floats = npt.NDArray[np.float64]
 
 @validate_arguments
 def start_in_order(snapshot: Snapshot, key: Any, *, strict: bool = False) -> Round:
-    """A round that starts what may start, jobs of the smallest key first, jobs of equal key in order of arrival.
+    """Start the waiting jobs that fit, in increasing order of `key`; ties go to the earlier arrival.
 
-    A gang starts as a whole or not at all. Nodes are chosen as by all built-in list rules.
+    A gang starts completely or not at all. Nodes are chosen as in the built-in list rules.
 
     Args:
-        snapshot: what is asked now.
-        key: a number for each job of the snapshot.
-        strict: what finds no room holds up all behind it; otherwise later tasks may pass.
+        snapshot: the jobs and nodes at the decision.
+        key: a number for each job of the snapshot, (jobs,).
+        strict: stop at the first job that does not fit; otherwise later tasks may pass.
+
+    Returns:
+        The round that starts these jobs.
 
     Examples:
         >>> import numpy

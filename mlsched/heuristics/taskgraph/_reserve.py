@@ -1,13 +1,13 @@
-"""What backfilling needs: how long things are estimated to hold their nodes, and what is free when, node by node.
+"""Reservations for backfilling: estimated lengths of units, and the free capacity of each node over time.
 
-A unit is what is started as one: a gang, or a task of a job that is none. Where the simulator is of iterations, it
-holds its nodes until its job ends: by the user's own estimate (`time_limit`) where one is given, otherwise by the
-estimated durations; transfers are not counted. By tasks, it holds its node for one run, by its estimated duration. What
-has outlasted its estimate is taken to end at the next tick. Where GPUs are told apart, the GPUs of a node are counted
-as one pool: what asks for a part of one may find it later than promised.
+A unit starts as one: a gang, or a single task of a job without gangs. If the simulator is of iterations, it occupies
+its nodes until its job ends: by the user's own estimate (`time_limit`) if given, otherwise by the estimated
+durations; transfers are not counted. By tasks, it occupies its node for one run, by its estimated duration. A run
+beyond its estimate is assumed to end at the next tick. If GPUs are individual, the GPUs of a node are counted as one
+pool, so a task with a fraction of a GPU may start later than promised.
 
-By count (`by_count`), room is counted as the textbooks count processors, wherever it is: exact where all tasks ask for
-the same and may go anywhere.
+By count (`by_count`), room is counted as textbooks count processors, on any node. This is exact if all tasks have the
+same demand and may use any node.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ NOT_BY_COUNT = (
 
 
 class Unit(NamedTuple):
-    """Tasks from `first` to before `end` that start as one and then hold their nodes for `ticks`; `name`: the same in
-    every round until it starts.
+    """Tasks from `first` to before `end` that start as one and then occupy their nodes for `ticks`.
+
+    `name`: the same in every round until it starts.
     """
 
     name: str
@@ -43,14 +44,14 @@ class Unit(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """From when on a unit is to run, and the node of each of its tasks."""
+    """Planned start of a unit, and the node of each of its tasks."""
 
     start: int
     nodes: list[int]
 
 
 def hold_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
-    """For each task, for how long it holds its node from its start on, or from now on if it runs; at least 1."""
+    """Return how long each task occupies its node from its start on, or from now on if it runs; at least 1 tick."""
     if snapshot.simulator == "tasks":
         return np.asarray(np.maximum(run_left(snapshot), 1))
     stated = snapshot.time_limit > 0
@@ -59,7 +60,7 @@ def hold_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
 
 
 def unit_of(snapshot: Snapshot, task: int, ticks: IntArray) -> Unit:
-    """The unit of a task that waits."""
+    """Return the unit of a waiting task."""
     job = int(snapshot.task_job[task])
     first, end = tasks_of(snapshot, job)
     name = f"{snapshot.job_id[job]}"
@@ -69,7 +70,7 @@ def unit_of(snapshot: Snapshot, task: int, ticks: IntArray) -> Unit:
 
 
 def waiting(placer: Placer, queue: IntArray) -> IntArray:
-    """Of tasks in some order, those that may start now, with all of their gang."""
+    """Return the tasks that may start now with all of their gang, in the given order."""
     snapshot = placer.snapshot
     torn = np.zeros(len(snapshot.arrival), dtype=np.bool_)
     torn[snapshot.task_job[~placer.open]] = True
@@ -77,10 +78,10 @@ def waiting(placer: Placer, queue: IntArray) -> IntArray:
 
 
 def start(placer: Placer, unit: Unit, slot: Slot, profile: Profile) -> list[int]:
-    """Start a unit whose slot is due, within what is free as long as it holds its nodes: on the nodes that list rules
-    would choose, else on its slot's.
+    """Start a unit whose slot is due, on the nodes that list rules would choose, else on the nodes of its slot.
 
-    Returns the nodes; empty where something that it needs is still on its way.
+    It must fit the free capacity as long as it occupies its nodes. Returns the nodes; empty while some of its data is
+    still being transferred.
     """
     if profile.counts:
         return slot.nodes if placer.start(unit.first) else []
@@ -91,7 +92,7 @@ def start(placer: Placer, unit: Unit, slot: Slot, profile: Profile) -> list[int]
     places = list(zip(range(unit.first, unit.end), slot.nodes, strict=True))
     if not all(placer.snapshot.may_start_on(task)[node] for task, node in places):
         return []
-    if placer.gpus:  # the profile knows nodes, and not in which parts their GPUs are free
+    if placer.gpus:  # the profile knows nodes, and not the free parts of their GPUs
         return []
     for task, node in places:
         placer.put(task, node)
@@ -99,12 +100,12 @@ def start(placer: Placer, unit: Unit, slot: Slot, profile: Profile) -> list[int]
 
 
 def by_count(placer: Placer, reserve: str) -> bool:
-    """Whether reservations are of so much room, wherever it is ("count"), or of nodes ("nodes").
+    """Return if reservations are of an amount of room on any node ("count"), or of nodes ("nodes").
 
-    "auto": by count where that is exact: all tasks ask for the same, and may go to every node.
+    "auto": by count if that is exact: all tasks have the same demand, and may use every node.
     """
-    snapshot, held = placer.snapshot, placer.held[placer.held.any(axis=1)]
-    same = len(held) > 0 and bool((held == held[0]).all()) and bool(snapshot.eligible.all()) and not placer.gpus
+    snapshot, demand = placer.snapshot, placer.held[placer.held.any(axis=1)]
+    same = len(demand) > 0 and bool((demand == demand[0]).all()) and bool(snapshot.eligible.all()) and not placer.gpus
     same = same and placer.types is None
     same = same and bool((snapshot.bound[placer.open] < 0).all()) and not snapshot.fetching
     if reserve == "count" and not same:
@@ -113,21 +114,23 @@ def by_count(placer: Placer, reserve: str) -> bool:
 
 
 def first_units(snapshot: Snapshot, queue: IntArray, ticks: IntArray, depth: int) -> list[Unit]:
-    """The first `depth` units of the tasks that wait, in their order."""
-    found: dict[str, Unit] = {}
+    """Return the first `depth` units of the waiting tasks, in their order."""
+    result: dict[str, Unit] = {}
     for task in queue.tolist():
-        if len(found) == depth:
+        if len(result) == depth:
             break
         unit = unit_of(snapshot, task, ticks)
-        found.setdefault(unit.name, unit)
-    return list(found.values())
+        result.setdefault(unit.name, unit)
+    return list(result.values())
 
 
 class Profile:
-    """What is free on every node from now on: `free[k]` (nodes x resources) from `times[k]` to the next time, the last
-    one for good. At first, what runs (and what the placer has started) ends when it is estimated to, and nothing else
-    starts. `times`: others at which something is going to change. counts: the cluster is one node, and its resource the
-    number of equal tasks that it has room for (`by_count`).
+    """The free capacity of every node from now on.
+
+    `free[k]` (nodes x resources) is free from `times[k]` to the next time, the last entry forever. At first, running
+    tasks (and the placer's starts) end at their estimates, and other units do not start. `times`: further times of
+    planned changes. counts: the cluster is one node, and its resource the number of equal tasks that it has room for
+    (`by_count`).
     """
 
     def __init__(self, placer: Placer, ticks: IntArray, times: Iterable[int] = (), counts: bool = False) -> None:
@@ -137,8 +140,8 @@ class Profile:
         if counts:
             self.held = np.minimum(placer.held.max(axis=1, initial=0), 1).reshape(-1, 1)
             each: IntArray = placer.held[int(self.held.argmax())]
-            asked = np.flatnonzero(each)
-            many: IntArray = (np.maximum(free[:, asked], 0) // each[asked]).min(axis=1)
+            demands = np.flatnonzero(each)
+            many: IntArray = (np.maximum(free[:, demands], 0) // each[demands]).min(axis=1)
             free = np.array([[many.sum()]])
         running = np.flatnonzero(snapshot.state == RUNNING)
         tasks = np.concatenate([running, np.array([task for task, _ in placer.starts], dtype=np.int64)])
@@ -149,69 +152,69 @@ class Profile:
         change[0] = free
         np.add.at(change, (at[: len(tasks)], 0 * nodes if counts else nodes), self.held[tasks])
         self.free = np.cumsum(change, axis=0)
-        self._fitting: dict[bytes, tuple[IntArray, IntArray]] = {}  # `_fit`, until the profile changes
+        self._fitting: dict[bytes, tuple[IntArray, IntArray]] = {}  # `_count_fitting`, until the profile changes
 
     def noted(self, slot: Slot) -> list[int]:
-        """A slot as rules remember it: its start and its nodes; -1 for each where it is of no certain ones."""
+        """Return a slot as rules remember it: its start and its nodes; -1 for each node that is open."""
         return [slot.start, *([-1] * len(slot.nodes) if self.counts else slot.nodes)]
 
     def recalled(self, unit: Unit, memory: dict[str, Any]) -> Slot | None:
-        """The slot of a unit that a rule remembers, if any; one that was counted is none of certain nodes."""
+        """Return the slot of a unit that a rule remembers, if any; the nodes of a counted slot are open."""
         start, *nodes = memory.get(unit.name, [0])
         if not nodes or (not self.counts and -1 in nodes):
             return None
         return Slot(start, [0] * len(nodes) if self.counts else nodes)
 
     def earliest(self, unit: Unit, kind: int = -1) -> Slot | None:
-        """When and where the unit fits first, for as long as it holds its nodes; None: never.
+        """Return the first time and place at which the unit fits as long as it occupies its nodes, or None.
 
-        kind: the type of nodes that it is to be on, where there are several; -1: any one.
+        kind: the required type of nodes, if there are several; -1: any type.
         """
-        need, may = self.held[unit.first : unit.end], self._may(unit)
+        need, may = self.held[unit.first : unit.end], self._allowed_nodes(unit)
         among = self._types[kind : kind + 1] if kind >= 0 else self._types if len(need) > 1 else [True]
-        lacks = np.where(self._enough(unit), UNLIMITED, self.times)
+        lacks = np.where(self._may_fit_at(unit), UNLIMITED, self.times)
         next_lack = np.minimum.accumulate(lacks[::-1])[::-1]
         for k in np.flatnonzero(next_lack >= np.minimum(self.times + unit.ticks, UNLIMITED)).tolist():
             for one_type in among:
-                nodes = _fitted(self.room(k, unit.ticks), need, may & one_type)
+                nodes = _fit_together(self.room(k, unit.ticks), need, may & one_type)
                 if nodes is not None:
                     return Slot(int(self.times[k]), nodes)
         return None
 
     def may_come_forward(self, unit: Unit, slot: Slot) -> bool:
-        """Whether there could be an earlier slot for the unit than the one that it has taken."""
+        """Return if the unit could have an earlier slot than its current slot."""
         before = int(np.searchsorted(self.times, slot.start))
-        return before > 0 and bool(self._fit(unit)[1][before - 1] >= unit.end - unit.first)
+        return before > 0 and bool(self._count_fitting(unit)[1][before - 1] >= unit.end - unit.first)
 
-    def _enough(self, unit: Unit) -> Flags:
-        """times: whether as many tasks of the unit's least demand fit: else it does not."""
-        return np.asarray(self._fit(unit)[0] >= unit.end - unit.first)
+    def _may_fit_at(self, unit: Unit) -> Flags:
+        """Return for each time if as many copies of the unit's least demand fit, a necessary condition."""
+        return np.asarray(self._count_fitting(unit)[0] >= unit.end - unit.first)
 
-    def _fit(self, unit: Unit) -> tuple[IntArray, IntArray]:
-        """times: the number of tasks of the unit's least demand that fit, and the most that fit up to each time."""
+    def _count_fitting(self, unit: Unit) -> tuple[IntArray, IntArray]:
+        """Count the fitting copies of the unit's least demand at each time; also return the maximum up to each time."""
         tasks = slice(unit.first, unit.end)
         least, classes = self.held[tasks].min(axis=0), self.snapshot.task_class[tasks]
         key = least.tobytes() + classes.tobytes()
-        found = self._fitting.get(key)
-        if found is None:
-            asked = np.flatnonzero(least)
+        result = self._fitting.get(key)
+        if result is None:
+            demands = np.flatnonzero(least)
             open_to = (self.snapshot.eligible[classes] == 1).any(axis=0)
             every = self.counts or open_to.all()
-            free = self.free[:, :, asked] if every else self.free[:, open_to][:, :, asked]
-            if asked.size:
-                many = np.maximum((free // least[asked]).min(axis=2), 0).sum(axis=1)
+            free = self.free[:, :, demands] if every else self.free[:, open_to][:, :, demands]
+            if demands.size:
+                many = np.maximum((free // least[demands]).min(axis=2), 0).sum(axis=1)
             else:
                 many = np.full(len(self.times), len(self.held))
-            found = self._fitting[key] = many, np.maximum.accumulate(many)
-        return found
+            result = self._fitting[key] = many, np.maximum.accumulate(many)
+        return result
 
     def room(self, k: int, ticks: int) -> IntArray:
-        """nodes x resources: what is free throughout `ticks` from `times[k]` on."""
+        """Return the free capacity (nodes x resources) throughout `ticks` from `times[k]` on."""
         end = int(np.searchsorted(self.times, self.times[k] + ticks))
         return np.asarray(self.free[k:end].min(axis=0))
 
     def fits(self, unit: Unit, slot: Slot) -> bool:
-        """Whether the unit fits there then."""
+        """Return if the unit fits its slot."""
         need = np.zeros_like(self.free[0])
         np.add.at(need, slot.nodes, self.held[unit.first : unit.end])
         k = int(np.searchsorted(self.times, slot.start, side="right")) - 1
@@ -219,16 +222,16 @@ class Profile:
         return k >= 0 and bool((self.free[k:end] >= need)[:, slot.nodes].all())
 
     def take(self, unit: Unit, slot: Slot, sign: int = 1) -> None:
-        """Take what the unit holds there from then on; -1: give it back."""
+        """Take the unit's use of its slot; with sign -1, release it."""
         self._fitting.clear()
         first, end = (self._cut(time) for time in (slot.start, slot.start + unit.ticks))
         for task, node in enumerate(slot.nodes, unit.first):
             self.free[first:end, node] -= sign * self.held[task]
 
     def take_all(self, taken: Sequence[tuple[Unit, Slot]]) -> bool:
-        """Take what these units hold, whose starts and ends are among the times; False: one does not fit.
+        """Take the use of these units, whose starts and ends are among the times; return False if one does not fit.
 
-        Then nothing is taken.
+        In that case the profile does not change.
         """
         if any(slot.start < self.times[0] for _, slot in taken):
             return False
@@ -240,23 +243,23 @@ class Profile:
         np.add.at(change, (ends[:, 0], nodes), self.held[tasks])
         np.subtract.at(change, (ends[:, 1], nodes), self.held[tasks])
         use = np.cumsum(change, axis=0)[:-1]
-        left = self.free - use
-        if ((left < 0) & (use > 0)).any():
+        remaining = self.free - use
+        if ((remaining < 0) & (use > 0)).any():
             return False
-        self.free = left
+        self.free = remaining
         self._fitting.clear()
         return True
 
     def _cut(self, time: int) -> int:
-        """The place of a time among the times, put there if it was none."""
+        """Return the index of a time among the times, after inserting it if missing."""
         k = int(np.searchsorted(self.times, time))
         if k == len(self.times) or self.times[k] != time:
             self.times = np.insert(self.times, k, time)
             self.free = np.insert(self.free, k, self.free[k - 1], axis=0)
         return k
 
-    def _may(self, unit: Unit) -> Flags:
-        """tasks x nodes: where each may ever go, whatever is still on its way to it."""
+    def _allowed_nodes(self, unit: Unit) -> Flags:
+        """Return the nodes that each task may ever use (tasks x nodes), even if data is still on its way."""
         snapshot, tasks = self.snapshot, slice(unit.first, unit.end)
         if self.counts:
             return np.ones((unit.end - unit.first, 1), dtype=np.bool_)
@@ -265,31 +268,31 @@ class Profile:
         return np.asarray(here & (snapshot.eligible[snapshot.task_class[tasks]] == 1))
 
 
-def _fitted(room: IntArray, need: IntArray, may: Flags) -> list[int] | None:
-    """A node for each task, of those with room for it the first of least room; None: there are none for all.
+def _fit_together(room: IntArray, need: IntArray, may: Flags) -> list[int] | None:
+    """Return a node for each task, the first of least room among nodes that fit; None without a solution.
 
-    In the tasks' order, then the largest first, then by an exact search with a limit of work.
+    The tasks are tried in their order, then the largest first, then by an exact search with a limit of work.
     """
-    nodes = _in_turn(room, need, may, range(len(need)))
+    nodes = _fit_in_turn(room, need, may, range(len(need)))
     if nodes is not None or (need == need[0]).all():
         return nodes
     by_size = np.argsort(-(need / np.maximum(room.max(axis=0), 1)).max(axis=1, initial=0.0), kind="stable").tolist()
-    nodes = _in_turn(room, need, may, by_size)
+    nodes = _fit_in_turn(room, need, may, by_size)
     if nodes is None and (places := packing(need, may, room)) is not None:
         return [node for node, _ in places]
     return nodes
 
 
-def _in_turn(room: IntArray, need: IntArray, may: Flags, order: Iterable[int]) -> list[int] | None:
-    """The nodes of the tasks, which choose in this order; None: one found none."""
-    left, nodes = room.copy(), [-1] * len(need)
+def _fit_in_turn(room: IntArray, need: IntArray, may: Flags, order: Iterable[int]) -> list[int] | None:
+    """Return the nodes of the tasks, which choose in this order; None if one fails."""
+    remaining, nodes = room.copy(), [-1] * len(need)
     if len(room) == 1:
         return [0] * len(need) if may.all() and (need.sum(axis=0) <= room[0]).all() else None
     for task in order:
         amounts = need[task]
-        able = np.flatnonzero(may[task] & ((left >= amounts).all(axis=1) | (not amounts.any())))
+        able = np.flatnonzero(may[task] & ((remaining >= amounts).all(axis=1) | (not amounts.any())))
         if not able.size:
             return None
-        nodes[task] = int(able[left[able].sum(axis=1).argmin()])
-        left[nodes[task]] -= amounts
+        nodes[task] = int(able[remaining[able].sum(axis=1).argmin()])
+        remaining[nodes[task]] -= amounts
     return nodes

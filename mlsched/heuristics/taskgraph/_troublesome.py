@@ -1,9 +1,10 @@
-"""Graphene's offline part: the order in which a job's tasks are best begun (Grandl et al., OSDI 2016, Section 4).
+"""Graphene's offline part: the best order of a job's tasks (Grandl et al., OSDI 2016, Section 4).
 
-A virtual schedule of one iteration is built on the whole cluster as one machine. Troublesome tasks (long ones, and ones
-hard to pack) and everything on paths between them (T) are placed first, then the others: their ancestors (P), their
-descendants (C) and the rest (O), in one of the orders that never leave a task between two placed ones without room. The
-best over thresholds and orders is kept; tasks are wanted in the order in which they start there.
+A virtual schedule of one iteration is built on the cluster as a single machine. Troublesome tasks (long tasks, and
+tasks that are hard to pack) and all tasks on paths between them (T) are placed first. Then come the others: their
+ancestors (P), their descendants (C) and the rest (O), in one of the orders that never leave a task between two placed
+tasks without room. The best schedule over thresholds and orders is kept. Its start times define the order of the
+tasks.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 
-#: How the four sets may follow each other. A set is placed backwards, as late as possible, where its descendants are in
-#: already, else forwards. T, and O right after it, have nobody there to mind: both directions are tried, a small letter
-#: being backwards. Of equal schedules the first is kept, and those that only go forwards come first.
+#: Possible orders of the four sets. A set is placed backwards, as late as possible, if its descendants are already
+#: placed, else forwards. T, and O right after it, can go in both directions; a small letter means backwards. Of equal
+#: schedules the first is kept, and schedules that only go forwards come first.
 FORWARDS = ("TOCP", "TOPC", "TPOC", "TCOP")
 ORDERS = (*FORWARDS, "ToCP", "ToPC", "tOCP", "tOPC", "toCP", "toPC", "tPOC", "tCOP")
-#: Thresholds on length (share of the longest task) and size (share of the largest dominant share); inf: not by this.
+#: Thresholds on length (share of the longest task) and size (share of the largest dominant share); inf: unused.
 THRESHOLDS = (0.25, 0.5, 0.75, 1.0, math.inf)
 
 Edges = tuple[tuple[int, int], ...]
@@ -38,7 +39,7 @@ class Space:
         self._demand: dict[int, IntArray] = {}
 
     def fits(self, demand: IntArray, start: int, end: int) -> bool:
-        """Whether `demand` fits beside what is placed, all through [start, end)."""
+        """Return if `demand` fits beside the placed tasks, all through [start, end)."""
         here = [k for k in self.start if self.start[k] < end and self.end[k] > start]
         for moment in {start, *(self.start[k] for k in here if self.start[k] > start)}:
             use = sum((self._demand[k] for k in here if self.start[k] <= moment < self.end[k]), demand)
@@ -51,19 +52,19 @@ class Space:
         self.start[task], self.end[task], self._demand[task] = start, end, demand
 
     def forwards(self, task: int, ticks: int, demand: IntArray, low: int) -> None:
-        """Place it as early as possible from `low` on."""
+        """Place the task as early as possible from `low` on."""
         times = sorted({low, *(t for t in self.end.values() if t > low)})
         start = next(t for t in times if self.fits(demand, t, t + ticks))
         self.put(task, start, start + ticks, demand)
 
     def backwards(self, task: int, ticks: int, demand: IntArray, high: int) -> None:
-        """Place it as late as possible, to end at `high` at the latest."""
+        """Place the task as late as possible, to end at `high` at the latest."""
         times = sorted({high, *(t for t in self.start.values() if t < high)}, reverse=True)
         end = next(t for t in times if self.fits(demand, t - ticks, t))
         self.put(task, end - ticks, end, demand)
 
     def length(self) -> int:
-        """From the first start to the last end."""
+        """Return the time from the first start to the last end."""
         return max(self.end.values(), default=0) - min(self.start.values(), default=0)
 
 
@@ -71,7 +72,7 @@ class Space:
 def ranks(
     duration: tuple[int, ...], demand: tuple[tuple[int, ...], ...], edges: Edges, capacity: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """For each task of a job, its place in the order of the best virtual schedule, 0 first."""
+    """Return the position of each task of a job in the order of the best virtual schedule, 0 first."""
     count = len(duration)
     before, after = _reach(count, edges), _reach(count, tuple((v, u) for u, v in edges))
     size = np.array(demand, dtype=np.int64).reshape(count, len(capacity))
@@ -79,32 +80,32 @@ def ranks(
     best: Space | None = None
     sets = {_troublesome(duration, share, before, after, a, b) for a in THRESHOLDS for b in THRESHOLDS}
     for orders in (FORWARDS, ORDERS[len(FORWARDS) :]):
-        for chosen, order in itertools.product(sorted(sets, key=sorted), orders):
-            space = schedule(duration, size, before, after, np.array(capacity), chosen, order)
+        for troublesome, order in itertools.product(sorted(sets, key=sorted), orders):
+            space = schedule(duration, size, before, after, np.array(capacity), troublesome, order)
             if best is None or space.length() < best.length():
                 best = space
     if best is None:
         return ()
-    # Equal starts: ancestors first, so that runs of no duration stay in order.
+    # Equal starts: ancestors first, so that runs of duration 0 stay in order.
     place = sorted(range(count), key=lambda k: (best.start[k], len(before[k]), k))
-    found = [0] * count
+    result = [0] * count
     for rank, task in enumerate(place):
-        found[task] = rank
-    return tuple(found)
+        result[task] = rank
+    return tuple(result)
 
 
 def _reach(count: int, edges: Edges) -> list[frozenset[int]]:
-    """For each task, all tasks with a path to it."""
-    found: list[set[int]] = [set() for _ in range(count)]
+    """Return for each task all tasks with a path to it."""
+    result: list[set[int]] = [set() for _ in range(count)]
     changed = True
     while changed:
         changed = False
         for u, v in edges:
-            more = (found[u] | {u}) - found[v]
+            more = (result[u] | {u}) - result[v]
             if more:
-                found[v] |= more
+                result[v] |= more
                 changed = True
-    return [frozenset(s) for s in found]
+    return [frozenset(s) for s in result]
 
 
 def _troublesome(
@@ -115,9 +116,9 @@ def _troublesome(
     long: float,
     large: float,
 ) -> frozenset[int]:
-    """Tasks of at least these shares of the longest and of the largest, and all on paths between two of them."""
+    """Return tasks of at least these shares of the longest and of the largest, and all on paths between two of them."""
     shares = np.asarray(share)
-    # inf x 0 is no number: 1 stands for a longest or largest of 0.
+    # inf x 0 is undefined: 1 replaces a longest or largest of 0.
     limit, size = long * max(1, *duration), large * (float(shares.max(initial=0.0)) or 1.0)
     core = {k for k in range(len(duration)) if duration[k] >= limit or shares[k] >= size}
     return frozenset(core | {k for k in range(len(duration)) if before[k] & core and after[k] & core})
@@ -132,7 +133,7 @@ def schedule(
     chosen: frozenset[int],
     order: str,
 ) -> Space:
-    """The virtual schedule for one choice of troublesome tasks and one order of the sets."""
+    """Return the virtual schedule for one choice of troublesome tasks and one order of the sets."""
     parents = frozenset(k for k in range(len(duration)) if k not in chosen and after[k] & chosen)
     children = frozenset(k for k in range(len(duration)) if k not in chosen and before[k] & chosen)
     rest = frozenset(range(len(duration))) - chosen - parents - children

@@ -1,4 +1,4 @@
-"""Best-effort FIFO: jobs in order of arrival, and later ones may pass what does not fit (Kueue's name for it).
+"""Best-effort FIFO: jobs in order of arrival, and later jobs may pass a job that does not fit (Kueue's name for it).
 
 It is `fifo` with `strict=false`.
 """
@@ -27,7 +27,7 @@ def order(*, stop: str = "most", nodes: str = "auto") -> Order:
     paper="Kueue: BestEffortFIFO",
 )
 def answer(snapshot: Snapshot, *, rng: np.random.Generator, stop: str = "most", nodes: str = "auto") -> Round:
-    """Start ready tasks in order of their jobs' arrival; those behind may pass what finds no room.
+    """Start ready tasks in order of their jobs' arrival; later tasks may pass a task without room.
 
     stop, nodes: as for fifo.
     """

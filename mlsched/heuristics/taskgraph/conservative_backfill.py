@@ -1,22 +1,22 @@
-"""Conservative backfilling: every job that waits has a reservation, and a later job may pass where it delays none.
+"""Conservative backfilling: every waiting job has a reservation, and a later job may pass if it delays no other.
 
-After Mu'alem and Feitelson (IEEE TPDS 12(6), 2001, Section 2): a job that arrives is given the earliest slot that fits
-beside what runs and all reservations before it. When something ends early, the schedule is compressed: one job after
-the other, in order of arrival, gives up its slot and takes the earliest there is, at worst the same. So no job ever
-starts later than it was first promised, if nothing outlasts its estimate.
+After Mu'alem and Feitelson (IEEE TPDS 12(6), 2001, Section 2): an arriving job gets the earliest slot that fits
+beside the running jobs and all earlier reservations. When a job ends early, the schedule is compressed: one job after
+the other, in order of arrival, gives up its slot and takes the earliest slot, at worst the same. So a job never
+starts later than first promised, if all jobs keep to their estimates.
 
-What is other here:
+Differences here:
 
-- The source counts processors, and so does this rule where all tasks ask for the same and may go anywhere. Elsewhere,
-  and with `reserve = nodes`, a slot is of certain nodes. They may change, to no later time. Where tasks that differ
-  come to a queue of equal ones, slots that were counted are made anew.
-- It wants to be asked at every arrival, also when nothing is free (`asked = events`), since promises are made then.
-- Where a promise no longer holds, since something has outlasted its estimate, it and all behind it are made anew, in
-  order of arrival. A job that is promised the next tick again and again so stays ahead of those behind it.
-- `depth`: only the first so many units that wait have reservations, and the others do not start. The work of a round
-  grows with their number times the number of ends to come, on every node.
-- Estimates and what is started as one: see `_reserve`. Jobs are not killed at their time limit.
-- What would not fit even if all that runs had ended is passed by.
+- The source counts processors, and so does this rule if all tasks have the same demand and may use any node.
+  Otherwise, and with `reserve = nodes`, a slot is of certain nodes. They may change, but never to a later time. If a
+  queue of equal tasks receives different tasks, counted slots are replaced.
+- The rule is called at every arrival, even without free capacity (`asked = events`), since promises are made then.
+- If a promise fails, since a job has exceeded its estimate, it and all later promises are replaced, in order of
+  arrival. A job that is repeatedly promised the next tick so stays ahead of later jobs.
+- `depth`: only the first `depth` waiting units have reservations, and the others do not start. The work of a round
+  grows with their number times the number of coming ends, on every node.
+- Estimates and units: see `_reserve`. Jobs are not killed at their time limit.
+- A job that would not fit even after all running jobs have ended is skipped.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ def answer(
     placer = Placer(snapshot, stop, nodes)
     queue = waiting(placer, by_job(snapshot))
     if not memory:
-        placer.start_in_order(queue, strict=True)  # no promises: in order of arrival, the slots are now
+        placer.start_in_order(queue, strict=True)  # without promises, slots are now, in order of arrival
         queue = waiting(placer, queue)
     if not queue.size:
         return placer.round(), {}
     memory = memory or {}
     ticks = hold_ticks(snapshot, placer.stop_after)
     units = first_units(snapshot, queue, ticks, depth)
-    profile = Profile(placer, ticks, _times(units, memory), by_count(placer, reserve))
-    kept = _kept(profile, units, memory)
+    profile = Profile(placer, ticks, _promised_times(units, memory), by_count(placer, reserve))
+    promises = _valid_promises(profile, units, memory)
     slots = {}
     for unit in units:
-        slot = kept.get(unit.name)
+        slot = promises.get(unit.name)
         if slot is not None and slot.start > snapshot.now and not profile.may_come_forward(unit, slot):
             slots[unit.name] = slot
             continue
@@ -88,23 +88,23 @@ def answer(
     return placer.round(wake_at=wake), {name: profile.noted(slot) for name, slot in slots.items()}
 
 
-def _times(units: list[Unit], memory: dict[str, Any]) -> list[int]:
-    """When the promises begin and end."""
+def _promised_times(units: list[Unit], memory: dict[str, Any]) -> list[int]:
+    """Return the starts and ends of the promises."""
     starts = [(memory[unit.name][0], unit.ticks) for unit in units if unit.name in memory]
     return [time for start, ticks in starts for time in (start, start + ticks)]
 
 
-def _kept(profile: Profile, units: list[Unit], memory: dict[str, Any]) -> dict[str, Slot]:
-    """The promises that still hold, up to the first in the queue that does not; the profile has them taken."""
+def _valid_promises(profile: Profile, units: list[Unit], memory: dict[str, Any]) -> dict[str, Slot]:
+    """Return the valid promises up to the first invalid one in the queue; the profile includes them."""
     promised = [(unit, slot) for unit in units if (slot := profile.recalled(unit, memory)) is not None]
     if promised and profile.take_all(promised):
         return {unit.name: slot for unit, slot in promised}
-    kept = {}
+    promises = {}
     for unit in units:
         slot = profile.recalled(unit, memory)
         if slot is not None:
             if slot.start < profile.times[0] or not profile.fits(unit, slot):
                 break
-            kept[unit.name] = slot
+            promises[unit.name] = slot
             profile.take(unit, slot)
-    return kept
+    return promises

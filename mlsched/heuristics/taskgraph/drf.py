@@ -1,13 +1,14 @@
 """Dominant resource fairness (Ghodsi et al., NSDI 2011, Algorithm 1): the lowest dominant share is served next.
 
-With `per = user` the shares are those of users, as in the paper, and of a user the earliest job is served; by default
-every job counts as a user. What is simpler, or other:
+With `per = user` the shares are of users, as in the paper, and the earliest job of a user is served; by default every
+job counts as a user. Differences:
 
-- Tasks of one job, and jobs of one user, may ask for different amounts; the paper's users have one demand vector each.
-- Where a task of the poorest fits nowhere, its next task and then the next job are tried; Algorithm 1 stops. The paper
-  divides one pool; here a task must fit one node, so that stopping would leave nodes idle.
-- A gang is served whole.
-- All weigh the same (the paper's weighted form is Section 4.3). As in the paper, what runs is not interrupted.
+- Tasks of one job, and jobs of one user, may have different demands; the paper's users have one demand vector each.
+- If a task of the poorest job does not fit, its next task and then the next job are tried; Algorithm 1 stops. The
+  paper divides one pool. Here a task must fit one node, so stopping would leave nodes idle.
+- A gang is served as a unit.
+- All weights are equal (the paper's weighted form is Section 4.3). As in the paper, running tasks are not
+  interrupted.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ def order(*, per: str = "job", stop: str = "most", nodes: str = "auto") -> Order
 def answer(
     snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most", nodes: str = "auto"
 ) -> Round:
-    """Again and again start a ready task of the job whose largest share of any resource of the cluster is least.
+    """Repeatedly start a ready task of the job whose largest share of any resource of the cluster is least.
 
-    per: "job" - its own share; "user" - that of all jobs of its user. stop, nodes: as for fifo.
+    per: "job" - its own share; "user" - the share of all jobs of its user. stop, nodes: as for fifo.
     """
     owner = owners(snapshot, per)
     total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
-    held = np.zeros((len(owner), len(snapshot.resources)))
+    use = np.zeros((len(owner), len(snapshot.resources)))
     running = np.flatnonzero(snapshot.state == RUNNING)
-    np.add.at(held, owner[snapshot.task_job[running]], snapshot.demand[running])
+    np.add.at(use, owner[snapshot.task_job[running]], snapshot.demand[running])
     placer = Placer(snapshot, stop, nodes)
 
-    def taken(task: int) -> None:
-        held[owner[snapshot.task_job[task]]] += placer.held[task]
+    def add_use(task: int) -> None:
+        use[owner[snapshot.task_job[task]]] += placer.held[task]
 
-    start_by_share(placer, lambda jobs: (held[owner[jobs]] / total).max(axis=1, initial=0.0), taken)
+    start_by_share(placer, lambda jobs: (use[owner[jobs]] / total).max(axis=1, initial=0.0), add_use)
     return placer.round()

@@ -1,14 +1,14 @@
 """Earliest finish: each job waits for, or starts on, the type of nodes on which it is estimated to end first.
 
-The list rule of minimum completion time for machines of different speeds (MCT, Ibarra and Kim, J. ACM 24(2), 1977; of
-tasks of a graph HEFT, Topcuoglu, Hariri and Wu, IEEE TPDS 13(3), 2002), over reservations as backfilling has them: in
-order, every job is given the slot in which it ends first, on whichever type, beside what runs and all before it. A job
-that would end later on a slow type that is free than on a fast one that is not waits for the latter; others use the
-former until then, as far as they delay none before them.
+This is the list rule of minimum completion time for machines of different speeds (MCT, Ibarra and Kim, J. ACM 24(2),
+1977; HEFT for tasks of a graph, Topcuoglu, Hariri and Wu, IEEE TPDS 13(3), 2002), over reservations as in
+backfilling. In order, every job gets the slot in which it ends first, on any type, beside the running jobs and all
+earlier slots. A job that would end later on a free slow type than on a busy fast type waits for the latter. Others
+use the slow type until then, unless they delay an earlier job.
 
-Slots are made anew at every round, so that nothing is remembered: the first in order always has the slot it likes
-best. It sees rates (`information="profiled"`); where all nodes are alike it is conservative backfilling without
-promises. Estimates and what is started as one: see `_reserve`.
+Slots are computed again in every round, without memory: the first job always has its best slot. The rule sees rates
+(`information="profiled"`). If all nodes are alike it is conservative backfilling without promises. Estimates and
+units: see `_reserve`.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def answer(
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
-    """Give each of the first `depth` jobs the slot in which it ends first, on whichever type; start those due now.
+    """Give each of the first `depth` jobs the slot in which it ends first, on any type; start slots that are due now.
 
-    order: "arrival"; "shortest" - the least time left where it is fastest. depth: inf for all of them. stop, nodes: as
-    for fifo.
+    order: "arrival"; "shortest" - the least time left on its fastest type. depth: inf for all of them. stop, nodes:
+    as for fifo.
     """
     placer = Placer(snapshot, stop, nodes, rates=True)
     keys = []
@@ -57,13 +57,13 @@ def answer(
     if not queue.size:
         return placer.round()
     stated = hold_ticks(snapshot, placer.stop_after)
-    profile = Profile(placer, _where_they_are(snapshot, stated))
+    profile = Profile(placer, _ticks_on_their_nodes(snapshot, stated))
     wake = 0
     for unit in first_units(snapshot, queue, stated, depth):
-        found = _first_to_end(profile, unit)
-        if found is None:
+        best_slot = _slot_with_first_end(profile, unit)
+        if best_slot is None:
             continue
-        timed, slot, kind = found
+        timed, slot, kind = best_slot
         if placer.types is not None:
             placer.types.only[int(snapshot.task_job[unit.first])] = [kind]
         if slot.start == snapshot.now and (places := start(placer, timed, slot, profile)):
@@ -74,8 +74,8 @@ def answer(
     return placer.round(wake_at=wake)
 
 
-def _where_they_are(snapshot: Snapshot, ticks: IntArray) -> IntArray:
-    """For how long tasks hold their nodes, on the types of these."""
+def _ticks_on_their_nodes(snapshot: Snapshot, ticks: IntArray) -> IntArray:
+    """Return how long tasks occupy their nodes, on the types of these nodes."""
     if not snapshot.slowness.shape[1]:
         return ticks
     kind = snapshot.node_type[np.maximum(snapshot.node, 0)]
@@ -83,9 +83,9 @@ def _where_they_are(snapshot: Snapshot, ticks: IntArray) -> IntArray:
     return np.asarray(np.maximum(np.ceil(ticks * np.where(snapshot.node >= 0, factor, 1.0)), 1).astype(np.int64))
 
 
-def _first_to_end(profile: Profile, unit: Unit) -> tuple[Unit, Slot, int] | None:
-    """Of all types, the unit as long as it takes there, its earliest slot and the type, where it ends first."""
-    snapshot, best, found = profile.snapshot, None, None
+def _slot_with_first_end(profile: Profile, unit: Unit) -> tuple[Unit, Slot, int] | None:
+    """Return the unit with its length on the best type, its earliest slot there, and this type, by the earliest end."""
+    snapshot, best, best_slot = profile.snapshot, None, None
     for kind in fastest(snapshot, unit.first):
         ticks = max(1, -(-unit.ticks * slowness_on(snapshot, unit.first, kind) // WHOLE))
         if best is not None and snapshot.now + ticks >= best:
@@ -93,5 +93,5 @@ def _first_to_end(profile: Profile, unit: Unit) -> tuple[Unit, Slot, int] | None
         timed = unit._replace(ticks=ticks)
         slot = profile.earliest(timed, kind)
         if slot is not None and (best is None or slot.start + ticks < best):
-            best, found = slot.start + ticks, (timed, slot, kind)
-    return found
+            best, best_slot = slot.start + ticks, (timed, slot, kind)
+    return best_slot

@@ -1,19 +1,19 @@
-"""EASY backfilling: first come, first served, and later jobs may pass where they do not delay the first that waits.
+"""EASY backfilling: first come, first served; later jobs may pass if they do not delay the first waiting job.
 
 After Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995), as described by Mu'alem and Feitelson (IEEE TPDS 12(6),
-2001, Section 2): jobs start in order of arrival as long as they fit. The first that does not gets a reservation at the
-earliest time at which enough is free if everything that runs ends when it is estimated to. A later job starts now if it
-fits and is estimated to end by then, or takes nothing that the reservation needs.
+2001, Section 2): jobs start in order of arrival as long as they fit. The first job that does not fit gets a
+reservation at the earliest time with enough free capacity, if all running jobs end at their estimates. A later job
+starts now if it fits and is estimated to end by then, or uses only capacity that the reservation does not need.
 
-What is other here:
+Differences here:
 
-- The source counts processors, and so does this rule where all tasks ask for the same and may go anywhere. Elsewhere,
-  and with `reserve = nodes`, it looks at what is free on every node: the reservation is of certain nodes, those on
-  which the first job fits at that time (tightest first). It is kept until the job starts unless an earlier one is
-  found. So the first job never starts later than it was first promised, if nothing outlasts its estimate, and no tasks
-  that differ come to a queue of equal ones.
-- Estimates and what is started as one: see `_reserve`. Jobs are not killed at their time limit.
-- A job that would not fit even if all that runs had ended (what is in use beyond it does not end) is passed by.
+- The source counts processors, and so does this rule if all tasks have the same demand and may use any node.
+  Otherwise, and with `reserve = nodes`, it looks at every node: the reservation is of certain nodes, on which the
+  first job fits at that time (tightest first). It is kept until the job starts unless an earlier time is found. So
+  the first job never starts later than first promised, if all jobs keep to their estimates and a queue of equal tasks
+  does not receive different tasks.
+- Estimates and units: see `_reserve`. Jobs are not killed at their time limit.
+- A job that would not fit even after all running jobs have ended is skipped (use beyond the capacity does not end).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def answer(
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
-    """Start jobs in order of arrival; behind the first that waits, those that do not delay it.
+    """Start jobs in order of arrival; behind the first waiting job, start jobs that do not delay it.
 
-    reserve: of the first that waits, "count" - as much room as it asks for, wherever it is; "nodes" - certain nodes;
-    "auto" - by count, where that is exact. stop, nodes: as for fifo.
+    reserve: for the first waiting job, "count" - its amount of room, on any node; "nodes" - certain nodes; "auto" -
+    by count, if that is exact. stop, nodes: as for fifo.
     """
     placer = Placer(snapshot, stop, nodes)
     queue = waiting(placer, by_job(snapshot))
@@ -66,22 +66,24 @@ def answer(
         if slot is None:
             continue
         if slot.start > snapshot.now or not start(placer, head, slot, profile):
-            _backfill(placer, queue, ticks, profile, head, slot)
+            _backfill_behind(placer, queue, ticks, profile, head, slot)
             return placer.round(), {head.name: profile.noted(slot)}
     return placer.round(), {}
 
 
 def promise(profile: Profile, unit: Unit, memory: dict[str, Any]) -> Slot | None:
-    """The earliest slot of a unit, or the one promised to it before where that is no later and still there."""
-    found = profile.earliest(unit)
+    """Return the earliest slot of a unit, or its promised slot if that is not later and still possible."""
+    earliest = profile.earliest(unit)
     old = profile.recalled(unit, memory)
-    if old is not None and (found is None or old.start < found.start):
-        return old if old.start >= profile.times[0] and profile.fits(unit, old) else found
-    return found
+    if old is not None and (earliest is None or old.start < earliest.start):
+        return old if old.start >= profile.times[0] and profile.fits(unit, old) else earliest
+    return earliest
 
 
-def _backfill(placer: Placer, queue: IntArray, ticks: IntArray, profile: Profile, head: Unit, slot: Slot) -> None:
-    """Start what fits now and ends by the reservation, or fits beside it."""
+def _backfill_behind(
+    placer: Placer, queue: IntArray, ticks: IntArray, profile: Profile, head: Unit, slot: Slot
+) -> None:
+    """Start units that fit now and end by the reservation, or fit beside it."""
     at = int(np.searchsorted(profile.times, slot.start, side="right")) - 1
     beside = profile.free[at].copy()
     np.subtract.at(beside, slot.nodes, profile.held[head.first : head.end])
@@ -93,16 +95,16 @@ def _backfill(placer: Placer, queue: IntArray, ticks: IntArray, profile: Profile
             continue
         before = len(placer.starts)
         long = bool(longer[task])
-        if not _fits(placer, profile, task, beside if long else None):
+        if not _start_within_room(placer, profile, task, beside if long else None):
             same = placer.as_hopeless(task, queue)
             queue = queue[placer.may_fit(queue) & ~(same & longer[queue] if long else same)]
         elif long:
-            for started, node in placer.starts[before:]:
-                beside[0 if profile.counts else node] -= profile.held[started]
+            for start_task, node in placer.starts[before:]:
+                beside[0 if profile.counts else node] -= profile.held[start_task]
 
 
-def _fits(placer: Placer, profile: Profile, task: int, beside: IntArray | None) -> bool:
-    """Start a task, or its gang, within what is free, and (unless None) what is `beside` the reservation."""
+def _start_within_room(placer: Placer, profile: Profile, task: int, beside: IntArray | None) -> bool:
+    """Start a task, or its gang, within the free capacity and (unless None) the capacity `beside` the reservation."""
     if beside is None:
         return placer.start(task)
     if not profile.counts:

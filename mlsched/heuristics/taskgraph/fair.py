@@ -1,14 +1,15 @@
-"""Fair: equal, work-conserving shares, counted in running tasks as the fair schedulers of Hadoop and Spark do.
+"""Fair: equal, work-conserving shares, counted in running tasks as in the fair schedulers of Hadoop and Spark.
 
-With `per = user` every user is a pool, as in Hadoop's default, and of a pool the earliest job is served; by default
-every job is one. Theirs have more: pools with weights and minimum shares, fair shares between the jobs of a pool, a
-wait for a node that holds the data (delay scheduling), and in Hadoop's case the killing of tasks of jobs above their
-share. Here all pools weigh 1, and what runs is not interrupted. A gang starts whole.
+With `per = user` every user is a pool, as in Hadoop's default, and the earliest job of a pool is served; by default
+every job is a pool. Hadoop and Spark also have pools with weights and minimum shares, fair shares between the jobs of
+a pool, and a wait for a node with the data (delay scheduling). Hadoop also kills tasks of jobs above their share.
+Here all pools have weight 1, and running tasks are not interrupted. A gang starts as a unit.
 
-Where a job of training holds its nodes to the end, that shares nothing: who came first runs, the others wait. With
-`queueing = iteration` jobs share time as well, as processes do under a fair scheduler (weighted fair queueing): what
-has had least of the cluster since it came is served next, a job that runs for at least a `quantum`. Borg, to which the
-evaluation of MLFS refers for TensorFlow's scheduler, also has priorities and quotas, of which that says nothing.
+If a training job occupies its nodes to the end, this does not share time: early jobs run, the others wait. With
+`queueing = iteration` jobs also share time, as processes do under a fair scheduler (weighted fair queueing). The job
+with the least service since its arrival is served next, and a job runs for at least a `quantum`. Borg, to which the
+evaluation of MLFS refers for TensorFlow's scheduler, also has priorities and quotas, which that evaluation does not
+mention.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from mlsched.instances.taskgraph.states import RUNNING
 
 
 def received(snapshot: Snapshot, owner: IntArray) -> Floats:
-    """jobs: the mean dominant share of the cluster that its owner's present jobs have had since each came, together."""
+    """Return for each job the mean dominant share that its owner's present jobs have had together since each came."""
     total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
     stay = np.maximum(snapshot.now - snapshot.arrival, 1)
     share = (snapshot.service / total).max(axis=1, initial=0.0) / stay
@@ -57,11 +58,11 @@ def answer(
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
-    """Again and again start a ready task of the job with the fewest running tasks.
+    """Repeatedly start a ready task of the job with the fewest running tasks.
 
-    per: "job" - its own tasks; "user" - those of all jobs of its user. queueing: "held" - what runs is not interrupted;
-    "iteration" - jobs take turns. quantum: of a turn, seconds; turns are longer where
-    a pause would cost more than `_turns.LOST` of them. stop, nodes: as for fifo.
+    per: "job" - its own tasks; "user" - the tasks of all jobs of its user. queueing: "held" - running tasks are not
+    interrupted; "iteration" - jobs take turns. quantum: seconds of a turn; turns are longer if a pause would cost
+    more than `_turns.LOST` of them. stop, nodes: as for fifo.
     """
     owner = owners(snapshot, per)
     if queueing == "iteration":
@@ -69,9 +70,9 @@ def answer(
         return in_turns(Placer(snapshot, stop, nodes), quantum, LOST, received(snapshot, owner))
     running = np.bincount(owner[snapshot.task_job[snapshot.state == RUNNING]], minlength=len(owner)).astype(np.float64)
 
-    def taken(task: int) -> None:
+    def count_start(task: int) -> None:
         running[owner[snapshot.task_job[task]]] += 1
 
     placer = Placer(snapshot, stop, nodes)
-    start_by_share(placer, lambda jobs: running[owner[jobs]], taken)
+    start_by_share(placer, lambda jobs: running[owner[jobs]], count_start)
     return placer.round()

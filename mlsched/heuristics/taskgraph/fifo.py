@@ -1,9 +1,9 @@
-"""FIFO: jobs in order of arrival; what finds no room holds up all behind it.
+"""FIFO: jobs in order of arrival; a job without room blocks all later jobs.
 
-With `strict=false`, later jobs may pass what does not fit: so do Hadoop's and Spark's FIFO, which serve the first job
-with all it can use, then the second. Kueue calls the two StrictFIFO and BestEffortFIFO; here the second is also named
-`best-effort-fifo`. Hadoop's knows five priorities and starts a map task where its input lies; here arrival alone
-counts, and nodes are chosen as by all list rules (`_place`).
+With `strict=false`, later jobs may pass a job that does not fit. Hadoop's and Spark's FIFO do this: they serve the
+first job with all it can use, then the second. Kueue calls the two StrictFIFO and BestEffortFIFO; here the second is
+also named `best-effort-fifo`. Hadoop's FIFO has five priorities and starts a map task near its input. Here only
+arrival counts, and nodes are chosen as in all list rules (`_place`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def answer(
 ) -> Round:
     """Start ready tasks in order of their jobs' arrival.
 
-    strict: a task without room blocks all behind it; otherwise later ones may pass. stop: when jobs that may stop early
-    do: "most", "least" iterations, or with the "required" accuracy. nodes: where a task goes that has no neighbours
-    (tasks it exchanges data with): "best-fit" - the fullest node with room; "least-work" - the one with the least work
-    bound to it; "auto" - the second where tasks come back to the node where they first ran, after each run (simulator =
-    "tasks") or after a pause (unless movement = "anytime"), otherwise the first.
+    strict: a task without room blocks all later tasks; otherwise later tasks may pass. stop: when jobs that may stop
+    early do: "most", "least" iterations, or with the "required" accuracy. nodes: node of a task without neighbours
+    (tasks it exchanges data with): "best-fit" - the fullest node with room; "least-work" - the node with the least
+    work bound to it; "auto" - the second if tasks come back to the node where they first ran, after each run
+    (simulator = "tasks") or after a pause (unless movement = "anytime"), otherwise the first.
     """
     return _order.answer(snapshot, order(strict=strict, stop=stop, nodes=nodes))

@@ -1,7 +1,7 @@
-"""Places of units that were chosen, and pauses of those that were not (step 3 of `preemption`).
+"""Places of chosen units, and pauses of units that were not chosen (step 3 of `preemption`).
 
-It is the same for the room of a snapshot (`preemption`) and of a run over a log (`iterations/preempt`): both are a
-`Room`.
+The step is the same for the room of a snapshot (`preemption`) and of a run over a log (`iterations/preempt`): both
+implement `Room`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 
 class Room(Protocol):
-    """The nodes while a round is made. Units compare by their place in the order; room is taken and given for them."""
+    """The nodes during a round. Units are compared by their place in the order; they take and release room."""
 
     @property
     def moves(self) -> int:
@@ -23,10 +23,10 @@ class Room(Protocol):
         """Return whether a unit ran when the round began."""
 
     def place(self, unit: Any) -> bool:
-        """Start a unit that waits; let one that has released its nodes take them again, or move; False: no room."""
+        """Start a waiting unit; let a released unit take its nodes again, or move; return False without room."""
 
     def behind(self, unit: Any) -> list[Any]:
-        """Return the running units behind one (None: all) that hold their nodes."""
+        """Return the running units behind one (None: all) that occupy their nodes."""
 
     def release(self, units: Sequence[Any]) -> None:
         """Let running units give up their nodes for now."""
@@ -41,15 +41,15 @@ class Room(Protocol):
         """Pause a running unit that has released its nodes."""
 
     def disturbed(self, units: Sequence[Any]) -> list[bool]:
-        """Return for each unit whether another one has started on nodes that it has released.
+        """Return for each unit if another unit has started on nodes that it has released.
 
-        Where none has, what fitted together fits again, in whatever order it comes back.
+        Undisturbed units that fitted together fit again, in any order.
         """
 
     def hopeful(self, units: list[Any], failed: Any) -> list[Any]:
-        """Return those of some units that may find room though a waiting one before them found none.
+        """Return the units that may find room though an earlier waiting unit failed.
 
-        For those after it, fewer others release their nodes, and of what these were some has been taken since.
+        For later units, fewer others release their nodes, and some of these nodes have been taken since.
         """
 
     def start_others(self, before: Callable[[Any], None]) -> None:
@@ -70,7 +70,7 @@ def find_places(room: Room, chosen: list[Any], leaving: list[Any], overloaded: b
     if overloaded:
         worse = room.behind(None)
         room.release(worse)
-        waiting = sorted(waiting + _back(room, worse))
+        waiting = sorted(waiting + _return_to_nodes(room, worse))
     settled = not overloaded
     while waiting:
         unit = heapq.heappop(waiting)
@@ -79,7 +79,7 @@ def find_places(room: Room, chosen: list[Any], leaving: list[Any], overloaded: b
         worse = room.behind(unit)
         room.release(worse)
         placed = room.place(unit)
-        for other in _back(room, worse):
+        for other in _return_to_nodes(room, worse):
             heapq.heappush(waiting, other)
         if placed:
             continue
@@ -89,7 +89,7 @@ def find_places(room: Room, chosen: list[Any], leaving: list[Any], overloaded: b
         else:
             waiting = room.hopeful(waiting, unit)
             heapq.heapify(waiting)
-    if settled:  # all that was chosen has a place, and the others would not fit beside it
+    if settled:  # all chosen units have a place, and the others would not fit beside them
         for unit in leaving:
             room.leave(unit)
         return
@@ -98,32 +98,32 @@ def find_places(room: Room, chosen: list[Any], leaving: list[Any], overloaded: b
     def before(unit: Any) -> None:
         nonlocal done
         end = len(leaving) if unit is None else bisect_left(leaving, unit)
-        _stay(room, leaving[done:end])
+        _return_or_pause(room, leaving[done:end])
         done = max(done, end)
 
     room.start_others(before)
     before(None)
 
 
-def _back(room: Room, units: list[Any]) -> list[Any]:
+def _return_to_nodes(room: Room, units: list[Any]) -> list[Any]:
     """Let units take their nodes again, in their order; return those that cannot."""
     flags = room.disturbed(units)
     room.keep([unit for unit, unsure in zip(units, flags, strict=True) if not unsure])
     return [unit for unit, unsure in zip(units, flags, strict=True) if unsure and not room.hold(unit)]
 
 
-def _stay(room: Room, leaving: list[Any]) -> None:
+def _return_or_pause(room: Room, leaving: list[Any]) -> None:
     """Let units that have released their nodes take them again, in their order; or move, or pause."""
     while leaving:
         unsure = [at for at, flag in enumerate(room.disturbed(leaving)) if flag]
-        moved, done = room.moves, 0
-        while unsure and room.moves == moved:
+        movers, position = room.moves, 0
+        while unsure and room.moves == movers:
             at = unsure.pop(0)
-            room.keep(leaving[done:at])
+            room.keep(leaving[position:at])
             if not room.place(leaving[at]):
                 room.leave(leaving[at])
-            done = at + 1
-        if room.moves == moved:
-            room.keep(leaving[done:])
+            position = at + 1
+        if room.moves == movers:
+            room.keep(leaving[position:])
             return
-        leaving = leaving[done:]
+        leaving = leaving[position:]

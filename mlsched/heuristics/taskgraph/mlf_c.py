@@ -1,23 +1,23 @@
-"""MLF-C, the load control of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 3.5): jobs stop early where their users let
-them, and earlier while the system is overloaded.
+"""MLF-C, the load control of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 3.5): jobs stop early.
 
-A user chooses for a job: i, it runs its iterations; ii, OptStop ends it when it is about as accurate as it will get;
-iii, it ends with its required accuracy; and which other options the system may switch it to. The system is overloaded
-when tasks would stay in the queue, or the overload degree O_c exceeds h_s; then a job ends as soon as any option says
-so that it may be switched to. Placement is another rule's (`rule`), which sees the jobs with their last iterations.
+Jobs stop early if their users allow it, and earlier while the system is overloaded. A user chooses for a job: i, it
+runs its iterations; ii, OptStop ends it when it is close to its final accuracy; iii, it ends with its required
+accuracy. The user also names the other options to which the system may switch it. The system is overloaded when tasks
+would stay in the queue, or the overload degree O_c exceeds h_s. A job then ends as soon as any of its allowed options
+ends it. Placement is another rule's (`rule`), which sees the jobs with their last iterations.
 
-A job is only ever stopped at what it has been seen to reach: its accuracy after the last finished iteration, and the
-losses so far. Estimated accuracies say when to look again, never when to stop.
+A job is only stopped at observed values: its accuracy after the last finished iteration, and the losses so far.
+Estimated accuracies only determine when to look again.
 
-Interpretations, where the paper is silent:
+Interpretations of points that the paper leaves open:
 
-- Tasks are in the queue when the placing rule, asked first without the switches, would leave them there.
-- O_c is the mean over nodes of the Euclidean norm of their utilisations, by use and with what the round starts, and so
-  up to sqrt(resources) where all are full.
-- A job that pays at least `pays` is not switched; by default nobody is spared.
-- A job that is to stop ends with the iteration that it has begun. When the overload is over before that, it goes on.
+- Tasks are in the queue if the placing rule, called first without the switches, would leave them there.
+- O_c is the mean over nodes of the Euclidean norm of their utilisations, by use including the round's starts. It is
+  up to sqrt(resources) if all are full.
+- A job that pays at least `pays` is not switched; by default every job may be.
+- A job that is to stop ends with its current iteration. If the overload is over before that, it continues.
 - OptStop's answer is kept; it looks again when a job has run a tenth more iterations than at the last look.
-- That OptStop also ends jobs that will miss their required accuracy is an option, `give_up`.
+- An option, `give_up`, lets OptStop also end jobs that will miss their required accuracy.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING, WAITING
 
 Flags = npt.NDArray[np.bool_]
-#: `looks`: job id -> iterations finished when OptStop last looked, and 1 if it said stop. `rule`: that of the placing
-#: rule, if it has one.
+#: `looks`: job id -> iterations finished when OptStop last looked, and 1 if it stopped the job. `rule`: the memory of
+#: the placing rule, if it has one.
 Memory = dict[str, Any]
 
 OPTSTOP, REQUIRED = 1, 2
-#: OptStop looks at a job again when it has run so much more.
+#: OptStop looks at a job again when its iterations have grown by this factor.
 LOOK_AGAIN = 1.1
 
 
-def _world(params: dict[str, Any]) -> dict[str, Any]:
-    """What the placing rule asks of the world."""
+def _world_of_rule(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the world that the placing rule requires."""
     rule, settings = registry().solver("taskgraph", params["rule"])
     return rule.world_options(settings)
 
@@ -58,9 +58,10 @@ def _world(params: dict[str, Any]) -> dict[str, Any]:
 class Settings(ValidatedFields):
     """The parameters of MLF-C.
 
-    options: "given" - the jobs' own; "evaluation" - as in Section 4.1, all OptStop, and to be switched to the required
-    accuracy. optstop: "curves" or "secretary" (`_mlf_stop`). give_up: OptStop also ends jobs that will miss their
-    required accuracy. h_s: limit of O_c. pays: payment from which on a job is not switched, ppm; 0: none is spared.
+    options: "given" - the jobs' own; "evaluation" - as in Section 4.1, all OptStop, and to be switched to the
+    required accuracy. optstop: "curves" or "secretary" (`_mlf_stop`). give_up: OptStop also ends jobs that will miss
+    their required accuracy. h_s: limit of O_c. pays: payment from which on a job is not switched, ppm; 0: every job
+    may be switched.
     """
 
     options: Literal["given", "evaluation"] = "given"
@@ -70,7 +71,7 @@ class Settings(ValidatedFields):
     pays: Annotated[int, Range(0)] = 0
 
 
-@solver("mlf-c", problem="taskgraph", called="online", stateful=True, world=_world, paper="MLFS, Section 3.5")
+@solver("mlf-c", problem="taskgraph", called="online", stateful=True, world=_world_of_rule, paper="MLFS, Section 3.5")
 def answer(
     snapshot: Snapshot,
     *,
@@ -79,7 +80,7 @@ def answer(
     rule: str = "best-effort-fifo",
     given: Settings,
 ) -> tuple[Round, Memory]:
-    """Stop jobs as their options allow, and let `rule` place what runs.
+    """Stop jobs as their options allow, and let `rule` place the tasks.
 
     rule: any rule for snapshots, with its default parameters. given: `Settings`.
     """
@@ -87,89 +88,89 @@ def answer(
 
 
 def controlled(snapshot: Snapshot, given: Settings, rule: Inner, memory: Memory | None) -> tuple[Round, Memory]:
-    """The rule's round for jobs that end as their options allow."""
+    """Return the rule's round for jobs that end as their options allow."""
     jobs = len(snapshot.arrival)
-    chosen, permits = snapshot.option, snapshot.permits
+    options, permits = snapshot.option, snapshot.permits
     if given.options == "evaluation":
-        chosen, permits = np.full(jobs, OPTSTOP), np.full(jobs, 1 << REQUIRED)
+        options, permits = np.full(jobs, OPTSTOP), np.full(jobs, 1 << REQUIRED)
     spared = (snapshot.payment >= given.pays) & (given.pays > 0)
-    own = [chosen == option for option in (OPTSTOP, REQUIRED)]
+    own = [options == option for option in (OPTSTOP, REQUIRED)]
     may = [has | (~spared & (permits >> option & 1 == 1)) for option, has in zip((OPTSTOP, REQUIRED), own, strict=True)]
     control = Control(snapshot, (memory or {}).get("looks", {}), given)
     last = control.last_iterations(*own)
-    plan, kept = rule.ask(snapshot, last)
-    if _stay(snapshot, plan, last) or overload_degree(snapshot, plan) > given.h_s:
+    plan, rule_memory = rule.ask(snapshot, last)
+    if _leaves_waiting(snapshot, plan, last) or overload_degree(snapshot, plan) > given.h_s:
         switched = control.last_iterations(*may)
         if not np.array_equal(switched, last):
-            plan, kept = rule.ask(snapshot, switched)
+            plan, rule_memory = rule.ask(snapshot, switched)
             last = switched
     changed = np.flatnonzero(last != snapshot.stop_after)
     wakes = [time for time in (plan.wake_at, control.next_look(plan.start_task, *may)) if time]
     plan = plan.replace(stop_job=changed, stop_after=last[changed], wake_at=min(wakes, default=0))
-    return plan, {"looks": control.looks, "rule": kept}
+    return plan, {"looks": control.looks, "rule": rule_memory}
 
 
 def overload_degree(snapshot: Snapshot, plan: Round) -> float:
     """Return O_c: the mean over nodes of the norm of their utilisations. Tasks that start count with their demand."""
     use = snapshot.node_usage
-    held = snapshot.demand * (snapshot.duration > 0)[:, None]
-    np.add.at(use, plan.start_node, held[plan.start_task])
+    usage = snapshot.demand * (snapshot.duration > 0)[:, None]
+    np.add.at(use, plan.start_node, usage[plan.start_task])
     norms = np.sqrt(((use / np.maximum(snapshot.node_capacity, 1)) ** 2).sum(axis=1))
     return float(norms.mean())
 
 
-def _stay(snapshot: Snapshot, found: Round, last: IntArray) -> bool:
-    """Whether a round leaves tasks in the queue that could start, were there room."""
+def _leaves_waiting(snapshot: Snapshot, found: Round, last: IntArray) -> bool:
+    """Return if a round leaves tasks in the queue that could start with enough room."""
     waiting = snapshot.startable & (last > snapshot.finished)[snapshot.task_job]
     waiting[found.start_task] = False
     return bool(waiting.any() or len(found.pause_task))
 
 
 class Control:
-    """What each option says of the jobs of a snapshot. `looks` is kept from round to round (see `Memory`)."""
+    """Stopping decisions of each option for a snapshot. `looks` is kept from round to round (see `Memory`)."""
 
     def __init__(self, snapshot: Snapshot, looks: dict[str, list[int]], given: Settings) -> None:
         self.snapshot, self._given = snapshot, given
-        known = [looks.get(name, [0, 0]) for name in map(str, snapshot.job_id.tolist())]
-        self._looked, self._done = np.array(known, dtype=np.int64).reshape(-1, 2).T.copy()
+        previous = [looks.get(name, [0, 0]) for name in map(str, snapshot.job_id.tolist())]
+        self._looked, self._done = np.array(previous, dtype=np.int64).reshape(-1, 2).T.copy()
 
     @property
     def looks(self) -> dict[str, list[int]]:
-        """What is to be kept: of the jobs that are still there."""
+        """Return the entries of present jobs, which are to be kept."""
         columns = (self.snapshot.job_id, self._looked, self._done)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        return {str(name): [looked, done] for name, looked, done in rows if looked}
+        return {str(name): [looked, stop] for name, looked, stop in rows if looked}
 
     def last_iterations(self, optstop: Flags, required: Flags) -> IntArray:
-        """jobs: after how many iterations each ends, where OptStop and the required accuracy count for these jobs."""
+        """Return the number of iterations after which each job ends, if these options apply to these jobs."""
         snapshot = self.snapshot
         ends = required & (snapshot.accuracy_seen >= snapshot.required) & (snapshot.finished > 0)
-        ends |= optstop & self._optimal(optstop & ~ends)
-        begun = np.zeros(len(ends), dtype=np.int64)
-        begun[snapshot.task_job[snapshot.state != WAITING]] = 1
-        low = np.maximum(snapshot.min_iterations, snapshot.finished + begun)
+        ends |= optstop & self._stopped_by_optstop(optstop & ~ends)
+        in_iteration = np.zeros(len(ends), dtype=np.int64)
+        in_iteration[snapshot.task_job[snapshot.state != WAITING]] = 1
+        low = np.maximum(snapshot.min_iterations, snapshot.finished + in_iteration)
         return np.asarray(np.where(ends, low, snapshot.max_iterations))
 
-    def _optimal(self, among: Flags) -> Flags:
-        """jobs: whether OptStop says stop; it looks at those among which it is asked for and that have run on."""
+    def _stopped_by_optstop(self, among: Flags) -> Flags:
+        """Return the jobs that OptStop stops; it looks at jobs of `among` with new iterations."""
         due = among & (self._done == 0) & (self.snapshot.finished >= np.ceil(LOOK_AGAIN * self._looked))
         due &= self.snapshot.finished > self._looked
         due &= _mlf_stop.may_ask(self.snapshot)
         jobs = np.flatnonzero(due)
         if jobs.size:
-            given = self._given
-            if given.optstop == "curves":
-                said = _mlf_stop.by_curves(self.snapshot, jobs, given.give_up)
+            settings = self._given
+            if settings.optstop == "curves":
+                stops = _mlf_stop.by_curves(self.snapshot, jobs, settings.give_up)
             else:
-                said = _mlf_stop.by_secretary(self.snapshot, jobs)
-            self._looked[jobs], self._done[jobs] = self.snapshot.finished[jobs], said
+                stops = _mlf_stop.by_secretary(self.snapshot, jobs)
+            self._looked[jobs], self._done[jobs] = self.snapshot.finished[jobs], stops
         return np.asarray(self._done == 1)
 
     def next_look(self, started: IntArray, optstop: Flags, required: Flags) -> int:
-        """When a job that runs, or has tasks `started`, is next expected to be where one of these options may end it.
+        """Return the next time at which one of these options may end a job that runs or has tasks `started`.
 
-        0: none is, or rounds come by themselves.
-        By iterations nothing happens between placements; elsewhere every end of a run is followed by a round.
+        It is 0 without such a job, or if rounds come by themselves. By iterations, the time between placements has no
+        events; elsewhere every end of a run is followed by a round.
         """
         snapshot = self.snapshot
         if snapshot.simulator != "iterations":
@@ -183,9 +184,9 @@ class Control:
         target = np.where(required, reach, snapshot.max_iterations)
         target = np.minimum(target, np.where(optstop & (self._done == 0), again, snapshot.max_iterations))
         ahead = np.maximum(target - snapshot.finished, 1)
-        asked = runs & (optstop | required) & (snapshot.finished + ahead < snapshot.max_iterations)
-        if not asked.any():
+        candidates = runs & (optstop | required) & (snapshot.finished + ahead < snapshot.max_iterations)
+        if not candidates.any():
             return 0
         length = np.ones(len(runs), dtype=np.int64)
         np.maximum.at(length, snapshot.task_job, snapshot.tails)
-        return int(snapshot.now + (ahead * length)[asked].min())
+        return int(snapshot.now + (ahead * length)[candidates].min())

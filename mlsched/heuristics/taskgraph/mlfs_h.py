@@ -25,7 +25,7 @@ def answer(
     overdue: Annotated[str, OVERDUE] = "tick",
     options: Literal["given", "evaluation"] = "given",
 ) -> tuple[Round, mlf_c.Memory]:
-    """MLF-H with MLF-C, with the paper's values; their parameters are those of `mlf-h` and `mlf-c`.
+    """Combine MLF-H with MLF-C at the paper's values; their parameters are those of `mlf-h` and `mlf-c`.
 
     queueing, overdue: as for mlf-h. options: as for mlf-c.
     """

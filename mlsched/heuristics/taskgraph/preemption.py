@@ -1,13 +1,13 @@
 """Preemption by priority: capacity first, then pauses, then places (`find_places`).
 
-1. Capacity. In order of the jobs, units (gangs, or tasks of jobs that are none) are chosen as long as the cluster's
-   whole capacity has room for them, wherever that is, and where they are bound to nodes, these have; what is too large
-   for what remains is passed by.
-2. Pauses. A unit that runs and is chosen keeps its place. One that runs and is not chosen may be preempted.
-3. Places. A chosen unit that waits starts where it preempts nobody, if there is such a place. Where the free room is
-   too scattered for it, the units after it in the order release their nodes; each of them, in its own turn, takes these
-   again, or others (where tasks may move at any time), or pauses. Only a unit whose place another one took is paused:
-   where a chosen unit finds no place, units that were not chosen go on, or start, in their order.
+1. Capacity. In order of the jobs, units (gangs, or single tasks of other jobs) are chosen as long as the cluster's
+total capacity has room for them, on any node. For units that are bound to nodes, these nodes must also have room. A
+unit that is too large for the rest is skipped.
+2. Pauses. A chosen running unit keeps its place. A running unit that is not chosen may be preempted.
+3. Places. A chosen waiting unit starts without preemption, if there is such a place. If the free room is too
+scattered for it, the units after it in the order release their nodes. Each of them, in its own turn, takes these
+again, or others (if tasks may move at any time), or pauses. A unit pauses only if another took its place: if a chosen
+unit does not find a place, other units continue, or start, in their order.
 """
 
 from __future__ import annotations
@@ -26,60 +26,60 @@ from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
-#: How often a job queues, where its paper leaves that open: once, and what runs is not interrupted; or anew in every
-#: iteration, and what runs competes with what waits at each round.
+#: How often a job queues, where its paper leaves that open: once, without interruption; or again in every iteration,
+#: with competition between running and waiting jobs in each round.
 QUEUEING = ("held", "iteration")
 
 
 def settled(placer: Placer) -> bool:
-    """Whether nothing waits that may start, and no node is overloaded: then what runs goes on, in whatever order."""
+    """Return if all startable tasks run, and all nodes are within capacity: then every order has the same result."""
     return not placer.open.any() and bool((placer.free >= 0).all())
 
 
 def preempt_by_priority(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
-    """Serve the `jobs` in their order; returns the running tasks that pause, the placer notes the starts and moves.
+    """Serve the `jobs` in their order; return the running tasks that pause. The placer notes the starts and moves.
 
-    `tasks`: those that could start, in the same order of their jobs.
+    `tasks`: the tasks that could start, in the same order of their jobs.
     """
     rank = np.empty(len(jobs), dtype=np.int64)
     rank[jobs] = np.arange(len(jobs))
     units = _Units(placer, tasks, rank)
     capacity = placer.free.sum(axis=0) + units.amounts[units.runs].sum(axis=0)
     if placer.snapshot.movement == "anytime":
-        chosen = within_capacity(units.amounts, capacity)
+        selection = within_capacity(units.amounts, capacity)
     else:
-        chosen = _within_nodes(placer, units, capacity)
+        selection = _within_nodes(placer, units, capacity)
     overloaded = bool((placer.free < 0).any())
-    if not overloaded and (chosen == units.runs).all():
+    if not overloaded and (selection == units.runs).all():
         return []
-    room = _Placing(placer, units, chosen)
-    waiting, leaving = (np.flatnonzero(flags).tolist() for flags in (chosen & ~units.runs, units.runs & ~chosen))
+    room = _Placing(placer, units, selection)
+    waiting, leaving = (np.flatnonzero(flags).tolist() for flags in (selection & ~units.runs, units.runs & ~selection))
     find_places(room, waiting, leaving, overloaded)
     return room.pauses
 
 
 def within_capacity(amounts: IntArray, capacity: IntArray) -> Flags:
-    """Of units in their order (units x resources), those that are within the capacity together.
+    """Return which units, in their order (units x resources), are within the capacity together.
 
-    What is too large for what remains at its turn is passed by.
+    A unit that is too large for the rest at its turn is skipped.
     """
-    chosen, remaining = np.zeros(len(amounts), dtype=np.bool_), capacity.copy()
+    selection, remaining = np.zeros(len(amounts), dtype=np.bool_), capacity.copy()
     rest = np.flatnonzero((amounts <= remaining).all(axis=1))
     while rest.size:
         total = np.cumsum(amounts[rest], axis=0)
         fits = (total <= remaining).all(axis=1)
         count = len(rest) if fits.all() else int(fits.argmin())
-        chosen[rest[:count]] = True
+        selection[rest[:count]] = True
         remaining -= total[count - 1]
         rest = rest[count:]
         rest = rest[(amounts[rest] <= remaining).all(axis=1)]
-    return chosen
+    return selection
 
 
 def serve(placer: Placer, *keys: Any) -> list[int]:
-    """Serve jobs in order of the keys, the first key first; of equals those that run, then the earlier arrival.
+    """Serve jobs in order of the keys, the first key first; ties go to running jobs, then to the earlier arrival.
 
-    Where runs may pause and go on later, what runs is preempted by what comes before it; returns the tasks that pause.
+    If runs may pause and continue later, earlier jobs preempt later jobs. Returns the tasks that pause.
     """
     snapshot = placer.snapshot
     if settled(placer):
@@ -95,9 +95,9 @@ def serve(placer: Placer, *keys: Any) -> list[int]:
 
 
 def epochs(snapshot: Snapshot, memory: dict[str, Any] | None, ticks: int) -> tuple[dict[str, Any], bool]:
-    """The memory of a rule that predicts anew every so many ticks, and whether it is time to.
+    """Return the memory of a rule that predicts every `ticks` ticks, and if a prediction is due.
 
-    `next`: when it next is; `of`: what was predicted of the jobs that are still there, by their names.
+    `next`: the time of the next prediction; `of`: the predictions of present jobs, by name.
     """
     if memory is None or snapshot.now >= memory["next"]:
         return {"next": snapshot.now + ticks, "of": {}}, True
@@ -106,7 +106,7 @@ def epochs(snapshot: Snapshot, memory: dict[str, Any] | None, ticks: int) -> tup
 
 
 def holding(placer: Placer, pauses: list[int]) -> Flags:
-    """tasks: whether the task holds its node after the round with these pauses and the placer's starts."""
+    """Return for each task if it occupies its node after the round with these pauses and the placer's starts."""
     holds: Flags = placer.snapshot.state == RUNNING
     holds[pauses] = False
     holds[[task for task, _ in placer.starts]] = True
@@ -114,17 +114,17 @@ def holding(placer: Placer, pauses: list[int]) -> Flags:
 
 
 def world_of_queueing(params: dict[str, Any]) -> dict[str, Any]:
-    """To queue anew in every iteration, jobs must be allowed to pause and go on, unless the user says otherwise."""
+    """Return the option that lets jobs pause and continue, for queueing in every iteration, unless the user sets it."""
     return {"pausing": "keep"} if params.get("queueing") == "iteration" else {}
 
 
 def world_of_preempting(params: dict[str, Any]) -> dict[str, Any]:
-    """With `preempt`, jobs must be allowed to pause and go on, unless the user says otherwise."""
+    """Return the option that lets jobs pause and continue, for `preempt`, unless the user sets it."""
     return {"pausing": "keep"} if params["preempt"] else {}
 
 
 def prices_of_pauses(snapshot: Snapshot) -> IntArray:
-    """jobs: ticks by which a job comes sooner because it runs (< 0), or later because it would go on after a pause."""
+    """Return ticks by which a job comes sooner because it runs (< 0), or later because it would resume from a pause."""
     runs = per_job(snapshot, snapshot.state == RUNNING) > 0
     return np.asarray(snapshot.pause_cost * np.where(runs, -1, snapshot.first_start >= 0))
 
@@ -137,7 +137,7 @@ class HasPausing(Protocol):
 
 
 def refuse_unless_pausing(snapshot: HasPausing, rule: str, instead: str = "leave preempt out") -> None:
-    """Refuse a snapshot of a world in which nothing may be preempted and go on later; `instead`: the other remedy."""
+    """Refuse a snapshot of a world in which jobs cannot pause and continue; `instead`: the other remedy."""
     if snapshot.pausing != "keep":
         raise InvalidInput(
             f"{rule}: runs may not pause and resume later here (pausing = '{snapshot.pausing}'): simulate with the "
@@ -146,50 +146,50 @@ def refuse_unless_pausing(snapshot: HasPausing, rule: str, instead: str = "leave
 
 
 def _within_nodes(placer: Placer, units: _Units, capacity: IntArray) -> Flags:
-    """As `within_capacity`, where what has begun stays on its nodes: these must have room for it as well."""
-    snapshot, held = placer.snapshot, placer.held
+    """Return units as `within_capacity` does; units that have begun also need room on their nodes."""
+    snapshot, usage = placer.snapshot, placer.held
     running = np.flatnonzero(snapshot.state == RUNNING)
     room = placer.free.copy()
-    np.add.at(room, snapshot.node[running], held[running])
+    np.add.at(room, snapshot.node[running], usage[running])
     fixed = np.where(snapshot.state == RUNNING, snapshot.node, snapshot.bound)
     spaces, nodes, ends = room.tolist(), fixed.tolist(), units.ends.tolist()
-    amounts, left = np.ascontiguousarray(units.amounts.T), capacity.copy()
-    chosen = np.zeros(len(units.head), dtype=np.bool_)
-    rest = np.flatnonzero((amounts <= left[:, None]).all(axis=0))
-    while rest.size and left.any():
+    amounts, remaining = np.ascontiguousarray(units.amounts.T), capacity.copy()
+    selection = np.zeros(len(units.head), dtype=np.bool_)
+    rest = np.flatnonzero((amounts <= remaining[:, None]).all(axis=0))
+    while rest.size and remaining.any():
         unit, rest = int(rest[0]), rest[1:]
         first, end = ends[unit]
-        if min(nodes[first:end]) >= 0 and not _taken(nodes[first:end], spaces, held[first:end].tolist()):
+        if min(nodes[first:end]) >= 0 and not _take_rooms(nodes[first:end], spaces, usage[first:end].tolist()):
             continue
-        chosen[unit] = True
-        left -= amounts[:, unit]
-        rest = rest[(amounts[:, rest] <= left[:, None]).all(axis=0)]
-    chosen[~units.amounts.any(axis=1)] = True
-    return chosen
+        selection[unit] = True
+        remaining -= amounts[:, unit]
+        rest = rest[(amounts[:, rest] <= remaining[:, None]).all(axis=0)]
+    selection[~units.amounts.any(axis=1)] = True
+    return selection
 
 
-def _within(amount: list[int], room: list[int]) -> bool:
+def _fits_in_room(amount: list[int], room: list[int]) -> bool:
     return all(map(operator.le, amount, room))
 
 
-def _taken(nodes: list[int], spaces: list[list[int]], holds: list[list[int]]) -> bool:
-    """Whether each of some tasks takes what it holds from the room of its node; if one cannot, none does."""
-    for at, (node, held) in enumerate(zip(nodes, holds, strict=True)):
+def _take_rooms(nodes: list[int], spaces: list[list[int]], holds: list[list[int]]) -> bool:
+    """Take each task's use from the room of its node, and return True; if one does not fit, take none."""
+    for at, (node, usage) in enumerate(zip(nodes, holds, strict=True)):
         room = spaces[node]
-        if not _within(held, room):
+        if not _fits_in_room(usage, room):
             for before in range(at):
                 space = spaces[nodes[before]]
                 space[:] = map(operator.add, space, holds[before])
             return False
-        room[:] = map(operator.sub, room, held)
+        room[:] = map(operator.sub, room, usage)
     return True
 
 
 class _Units:
-    """What starts, stays and pauses as one, in order of rank: a gang, or a task of a job that is none.
+    """Units that start, stay and pause together, in order of rank: gangs, or single tasks of other jobs.
 
-    `head`: the first task of each; `runs`: whether it runs, otherwise it may start; `amounts`: units x resources, what
-    it holds while it runs. Of a job, what runs comes first.
+    `head`: the first task of each; `runs`: it runs, otherwise it may start; `amounts`: units x resources, its use
+    while it runs. Running units of a job come first.
     """
 
     def __init__(self, placer: Placer, tasks: IntArray, rank: IntArray) -> None:
@@ -205,18 +205,18 @@ class _Units:
         order = np.argsort(2 * rank[job] + ~runs, kind="stable")
         self.head, self.runs, self._gang = head[order], runs[order], gang[order]
         self.amounts = placer.held[self.head]
-        self.ends = np.column_stack([self.head, self.head + 1])  # units: their first task, and the one after their last
+        self.ends = np.column_stack([self.head, self.head + 1])  # units: first task, and the task after the last
         if gang.any():
             self.amounts[self._gang] = placer.whole[job[order][self._gang]]
             self.ends[self._gang, 1] = np.searchsorted(snapshot.task_job, job[order][self._gang], side="right")
         self._single = bool((self.ends[:, 1] - self.ends[:, 0] == 1).all())
 
     def tasks(self, unit: int) -> IntArray:
-        """The tasks of a unit."""
+        """Return the tasks of a unit."""
         return np.arange(*self.ends[unit])
 
     def all_tasks(self, numbers: Sequence[int]) -> tuple[IntArray, IntArray]:
-        """The tasks of several units, in their order, and the unit of each."""
+        """Return the tasks of several units, in their order, and the unit of each."""
         units = np.array(numbers, dtype=np.int64)
         first = self.ends[units, 0]
         if self._single:
@@ -231,7 +231,7 @@ class _Placing:
 
     def __init__(self, placer: Placer, units: _Units, chosen: Flags) -> None:
         self._placer, self._units, self._chosen = placer, units, chosen
-        self._holds = units.runs.copy()  # units: whether it runs where it did when the round began
+        self._holds = units.runs.copy()  # units: whether it runs on its node of the start of the round
         self._moves = placer.snapshot.movement == "anytime" and not placer.gpus
         self.pauses: list[int] = []
         placer.spare = placer.free.copy()
@@ -264,8 +264,8 @@ class _Placing:
     def behind(self, unit: int | None) -> list[int]:
         holds = self._holds.copy()
         holds[: 0 if unit is None else unit + 1] = False
-        found: list[int] = np.flatnonzero(holds).tolist()
-        return found
+        result: list[int] = np.flatnonzero(holds).tolist()
+        return result
 
     def release(self, units: Sequence[int]) -> None:
         placer, tasks = self._placer, self._units.all_tasks(units)[0]
@@ -302,14 +302,14 @@ class _Placing:
         tasks, owner = self._units.all_tasks(units)
         unsure = np.zeros(len(self._holds), dtype=np.bool_)
         unsure[owner[changed[placer.snapshot.node[tasks]]]] = True
-        found: list[bool] = unsure[list(units)].tolist()
-        return found
+        result: list[bool] = unsure[list(units)].tolist()
+        return result
 
     def hopeful(self, units: list[int], failed: int) -> list[int]:
         others, runs, head = np.array(units, dtype=np.int64), self._units.runs, self._units.head
         hopeless = ~runs[others] & self._placer.as_hopeless(int(head[failed]), head[others])
-        found: list[int] = others[~hopeless].tolist()
-        return found
+        result: list[int] = others[~hopeless].tolist()
+        return result
 
     def start_others(self, before: Callable[[Any], None]) -> None:
         units = self._units

@@ -1,17 +1,17 @@
-"""SLAQ (Zhang et al., SoCC 2017): the job comes first whose predicted quality gains most in the next epoch.
+"""SLAQ (Zhang et al., SoCC 2017): the job with the largest predicted gain of quality in the next epoch comes first.
 
-As the evaluation of MLFS uses it: "chooses the job with the maximum loss reduction per unit runtime". Every `epoch` all
-jobs are ranked by the loss reduction that is predicted for them if they run through the epoch, as a share of the
-largest reduction of one iteration that they have shown (Section 4.1); the cluster is filled in that order, and where
-runs may pause, those ahead preempt those behind.
+As the evaluation of MLFS uses it: "chooses the job with the maximum loss reduction per unit runtime". Every `epoch`
+all jobs are ranked by their predicted loss reduction during the epoch, as a share of their largest reduction in one
+iteration so far (Section 4.1). The cluster is filled in that order, and if runs may pause, earlier jobs preempt later
+jobs.
 
-What is simpler, or other:
+Simplifications and differences:
 
-- SLAQ gives each job a number of cores, one core after the other to the job that gains most by it. Here a job runs with
-  all of its tasks or waits, so that what is left of the rule is the order.
-- A job with fewer than three losses comes before all others, as every new job has a core at once in SLAQ. Jobs whose
-  losses nobody reports (those of traces) so are served by arrival.
-- Predictions are made once an epoch; a job that comes in between is a new one until the next.
+- SLAQ gives each job a number of cores, each core to the job that gains most by it. Here a job runs with all of its
+  tasks or waits, so only the order of the rule remains.
+- A job with fewer than three losses comes before all others, as every new job has a core at once in SLAQ. Jobs that
+  report no losses (trace jobs) are therefore served by arrival.
+- Predictions are made once per epoch; a job that arrives in between is a new job until the next.
 - An epoch's iterations take the longest chain of estimated durations, and transfers are not counted.
 """
 
@@ -52,9 +52,9 @@ def answer(
     """Serve jobs by falling predicted loss reduction of the next `epoch` ticks. stop, nodes: as for fifo."""
     memory, due = epochs(snapshot, memory, epoch)
     if due:
-        left = np.maximum(snapshot.stop_after - snapshot.finished, 1)
-        jobs, found = gains(snapshot, np.minimum(epoch / np.maximum(iteration_ticks(snapshot), 1), left))
-        memory["of"] = dict(zip(snapshot.job_id[jobs].astype(str).tolist(), found.tolist(), strict=True))
+        remaining = np.maximum(snapshot.stop_after - snapshot.finished, 1)
+        jobs, result = gains(snapshot, np.minimum(epoch / np.maximum(iteration_ticks(snapshot), 1), remaining))
+        memory["of"] = dict(zip(snapshot.job_id[jobs].astype(str).tolist(), result.tolist(), strict=True))
     gain = np.array([memory["of"].get(str(job), np.inf) for job in snapshot.job_id.tolist()])
     placer = Placer(snapshot, stop, nodes)
     pauses = serve(placer, -gain)
@@ -62,14 +62,14 @@ def answer(
 
 
 def gains(snapshot: Snapshot, steps: Floats) -> tuple[IntArray, Floats]:
-    """The jobs of which it can be predicted, and the loss reduction of so many further iterations of each.
+    """Return the jobs with a prediction, and the loss reduction of each over `steps` further iterations.
 
-    In largest reductions of one iteration so far; 0 for a job whose loss has never fallen.
+    In units of the largest reduction of one iteration so far; 0 for a job whose loss has never fallen.
     """
-    found = forecast(snapshot)
-    if found is None:
+    result = forecast(snapshot)
+    if result is None:
         return ints([]), np.zeros(0)
-    jobs, window, ahead = found
+    jobs, window, ahead = result
     falls = -np.diff(window.losses, axis=0) / np.maximum(np.diff(window.iterations, axis=0), 1)
     largest = np.where(window.observed[1:] & window.observed[:-1], falls, 0).max(axis=0, initial=0.0)
     reduction = ahead.reduction_at(window.last_iteration + steps[jobs])

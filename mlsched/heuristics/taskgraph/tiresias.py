@@ -1,30 +1,29 @@
 """Tiresias' two-dimensional least attained service (2D-LAS; Gu et al., NSDI 2019, Section 3.3), cut into queues.
 
 Attained service is GPUs x time, in GPU-seconds. A job starts in the top queue and sinks when its service passes a
-threshold; queues are served from the top, each by first start, jobs that have not started last, and what does not fit
-is passed by. A job below the top queue that has waited, since it first started, `knob` times as long as it has executed
-goes back to the top, and service, waiting and execution start anew. Thresholds of 3,250 and 7,200 GPU-seconds and the
-counting of waiting are those of the authors' simulator (github.com/SymbioticLab/Tiresias, `dlas_sim_jobs`).
+threshold. Queues are served from the top, each by first start, new jobs last, and jobs that do not fit are skipped. A
+job below the top queue returns to the top when its waiting time since its first start is `knob` times its execution
+time. Service, waiting and execution then restart from 0. Thresholds of 3,250 and 7,200 GPU-seconds and the counting
+of waiting are from the authors' simulator (github.com/SymbioticLab/Tiresias, `dlas_sim_jobs`).
 
-What is simpler, or other, here:
+Simplifications and differences:
 
-- Tasks of jobs that are no gangs (`Snapshot.gang`) start one by one; Tiresias gives a job all of its GPUs or none.
-- Runs are interrupted only in worlds with pausing = "keep"; there the rule asks to be woken when a job sinks or is
-  promoted, as the simulator does. Elsewhere it preempts between iterations, and is asked at events only.
-- What a pause costs is the world's (`Snapshot.pause_cost`); thresholds and `keep` say how often it is paid. Tiresias'
-  prototype writes and reads checkpoints.
-- Consolidation (Section 3.4): gangs whose tensors are skewed go to as few nodes as possible, all others to nodes chosen
-  as by all list rules (`_place.Placer`). The paper measures tensors on the network; here a task's model parameters
-  stand for them, and a job is skewed if its largest task holds at least `skew` times the mean. The paper gives no
-  number for its limit, and graphs of traces have no parameters: without `skew`, no job is. A skewed job takes the
-  fewest nodes that are free, and does not wait for fewer.
+- Tasks of jobs without gangs (`Snapshot.gang`) start one by one; Tiresias gives a job all of its GPUs or none.
+- Runs are interrupted only in worlds with pausing = "keep". There the rule requests a wake-up when a job sinks or is
+  promoted, as the simulator does. Elsewhere it preempts between iterations, and is only called at events.
+- The cost of a pause is the world's (`Snapshot.pause_cost`); thresholds and `keep` determine the number of pauses.
+  Tiresias' prototype writes and reads checkpoints.
+- Consolidation (Section 3.4): gangs with skewed tensors go to as few nodes as possible, all others to nodes chosen as
+  in all list rules (`_place.Placer`). The paper measures tensors on the network; here a task's model parameters
+  replace them, and a job is skewed if its largest task has at least `skew` times the mean. The paper does not state
+  its limit, and graphs of traces lack parameters: without `skew`, jobs are not skewed. A skewed job takes the fewest
+  nodes that are free, and does not wait for fewer.
 - 2D-Gittins, for known distributions of service, is `tiresias-gittins`.
-- Waiting for data between tasks counts as waiting where no task of the job runs.
-- Promotions pause jobs often where the thresholds are short beside what jobs attain in all: a job on 64 GPUs passes the
-  last one in two minutes, is paused, and is back after `knob` times as long. `knob` 0 is the paper's infinite
-  PROMOTEKNOB, and what the authors' simulator does under the name `dlas-gpu`; `dlas-gpu-8` is 8.
-- By first start is the paper's order inside a queue; the simulator puts the waiting jobs behind those that run
-  (`keep`).
+- Waiting for data between tasks counts as waiting if all tasks of the job are idle.
+- Promotions pause jobs often if the thresholds are short compared with the total service of jobs. A job on 64 GPUs
+  passes the last threshold in two minutes, is paused, and is back after `knob` times as long. `knob` 0 is the paper's
+  infinite PROMOTEKNOB, and corresponds to `dlas-gpu` of the authors' simulator; `dlas-gpu-8` is 8.
+- By first start is the paper's order inside a queue; the simulator puts waiting jobs behind running jobs (`keep`).
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ from mlsched.heuristics.taskgraph._order import Job, Order
 from mlsched.heuristics.taskgraph.measures import Flags, per_job
 from mlsched.instances.taskgraph import Round, Snapshot
 
-#: Of jobs that have been promoted, a list each: their ids, and their attained service (units x ticks), executed and
-#: waited ticks when they last were.
+#: A list for each promoted job: its id, and its attained service (units x ticks), executed and waited ticks at the
+#: last promotion.
 Memory = dict[str, list[int]]
 COUNTED = ("service", "executed", "waited")
-#: By default: GPU-seconds at which a job sinks, and how long it waits for a promotion, times as it has executed.
+#: Defaults: GPU-seconds at which a job sinks, and its waiting time before a promotion over its execution time.
 THRESHOLDS, KNOB = (3250.0, 7200.0), 8.0
 
 
@@ -61,7 +60,7 @@ class Standing(NamedTuple):
 
 
 class Queues:
-    """Thresholds between queues, and what jobs had when they were last promoted."""
+    """Thresholds between queues, and the service of jobs at their last promotion."""
 
     def __init__(self, thresholds: tuple[float, float], knob: float, memory: Memory | None = None) -> None:
         self.thresholds, self.knob = thresholds, knob
@@ -71,22 +70,22 @@ class Queues:
         }
 
     def memory(self, snapshot: Snapshot) -> Memory:
-        """Return what is to be remembered of the jobs of a snapshot."""
+        """Return the memory of the jobs of a snapshot."""
         there = [job for job in snapshot.job_id.tolist() if any(self.promoted.get(job, ()))]
         rows = [(job, *self.promoted[job]) for job in there]
         return {name: list(column) for name, column in zip(("job", *COUNTED), zip(*rows, strict=True), strict=False)}
 
     def standing(self, job: Job) -> Standing:
-        """Return where a job is."""
-        served, executed, waited = _counts(job)
+        """Return the queue of a job and its service since the last promotion."""
+        service, executed, waited = _service_counts(job)
         if (before := self.promoted.get(job.number)) is not None:
-            served, executed, waited = served - before[0], executed - before[1], waited - before[2]
-        attained = served * job.gpu_second
+            service, executed, waited = service - before[0], executed - before[1], waited - before[2]
+        attained = service * job.gpu_second
         first, second = self.thresholds
         return Standing((attained >= first) + (attained >= second), attained, executed, waited)
 
     def sinks(self, job: Job) -> int | None:
-        """Return when a job that runs sinks; None: never."""
+        """Return the time at which a running job sinks, or None."""
         standing = self.standing(job)
         limit = (*self.thresholds, math.inf)[standing.queue]
         if limit == math.inf or job.gpu_rate <= 0:
@@ -94,7 +93,7 @@ class Queues:
         return job.now + max(1, math.ceil((limit - standing.attained) / job.gpu_rate))
 
     def rises(self, job: Job) -> int | None:
-        """Return when a job that waits is promoted; None: never."""
+        """Return the time at which a waiting job is promoted, or None."""
         standing = self.standing(job)
         if not self.knob or not standing.queue:
             return None
@@ -102,22 +101,22 @@ class Queues:
 
     def promote(self, job: Job) -> None:
         """Put a job into the top queue."""
-        self.promoted[job.number] = _counts(job)
+        self.promoted[job.number] = _service_counts(job)
 
 
-def _counts(job: Job) -> tuple[int, int, int]:
-    """Attained service (units x ticks), executed and waited ticks of a job."""
+def _service_counts(job: Job) -> tuple[int, int, int]:
+    """Return attained service (units x ticks), executed and waited ticks of a job."""
     executed, first = job.executed, job.first_start
     return job.gpu_ticks, executed, max(job.now - first - executed, 0) if first >= 0 else 0
 
 
-def _order_of(queues: Queues, skew: float, keep: bool, stop: str, nodes: str) -> Order:
+def _order_by_queues(queues: Queues, skew: float, keep: bool, stop: str, nodes: str) -> Order:
     """Return the order by queues, then by first start."""
 
     def key(job: Job) -> tuple[int, ...]:
-        started = job.first_start if job.first_start >= 0 else UNLIMITED
+        first_start = job.first_start if job.first_start >= 0 else UNLIMITED
         queue = queues.standing(job).queue
-        return (queue, not job.runs, started) if keep else (queue, started, job.arrival, job.number)
+        return (queue, not job.runs, first_start) if keep else (queue, first_start, job.arrival, job.number)
 
     return Order(
         key,
@@ -143,10 +142,10 @@ def order(
     stop: str = "most",
     nodes: str = "auto",
 ) -> Order:
-    """Return the order by queues, of jobs of which nothing is remembered."""
+    """Return the order by queues, of jobs without a memory."""
     check_range("second", second, first)
     check_range("skew", skew, 0)
-    return _order_of(Queues((first, second), knob), skew, keep, stop, nodes)
+    return _order_by_queues(Queues((first, second), knob), skew, keep, stop, nodes)
 
 
 @solver(
@@ -173,19 +172,19 @@ def answer(
 ) -> tuple[Round, Memory]:
     """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs are preempted.
 
-    first, second: thresholds, GPU-seconds (inf: one queue less); the higher, the fewer pauses. knob: 0 never promotes.
-    skew: a gang whose largest task holds so many times the mean of parameters is consolidated; 0: none is. keep: inside
-    a queue, what waits comes after what runs. stop, nodes: as for fifo. Needs a resource that counts GPUs and the
-    length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
+    first, second: thresholds, GPU-seconds (inf: one queue less); the higher, the fewer pauses. knob: 0 never
+    promotes. skew: a gang is consolidated if its largest task has this many times the mean of parameters; 0: never.
+    keep: inside a queue, waiting jobs come after running jobs. stop, nodes: as for fifo. Needs a resource that counts
+    GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses inputs without them.
     """
     check_range("second", second, first)
     queues = Queues((first, second), knob, memory)
-    made = _order.answer(snapshot, _order_of(queues, skew, keep, stop, nodes))
-    return made, queues.memory(snapshot)
+    outcome = _order.answer(snapshot, _order_by_queues(queues, skew, keep, stop, nodes))
+    return outcome, queues.memory(snapshot)
 
 
 def skewed(snapshot: Snapshot, limit: float) -> Flags:
-    """jobs: whether the largest task holds at least `limit` times the tasks' mean of model parameters."""
+    """Return for each job if its largest task has at least `limit` times the tasks' mean of model parameters."""
     check_range("skew", limit, 0)
     largest = np.zeros(len(snapshot.arrival))
     np.maximum.at(largest, snapshot.task_job, snapshot.parameters)

@@ -1,18 +1,19 @@
 """Tiresias' two-dimensional Gittins index (Gu et al., NSDI 2019, Section 3.3), cut into queues.
 
-Where the distribution of sizes (GPUs x time) is known, though no job's own, the job comes first that is likeliest to
-end soon for what it will use: `_gittins.index`. Queues, thresholds and promotion are those of `tiresias`; inside a
-queue the larger index comes first, then the first start. The quantum of a queue is its upper threshold; the last
-queue's has no end.
+The distribution of sizes (GPUs x time) is known, but not the size of a job. The job with the largest chance to end
+soon per expected use comes first: `_gittins.index`. Queues, thresholds and promotion are those of `tiresias`. Inside
+a queue the larger index comes first, then the first start. The quantum of a queue is its upper threshold, and
+infinite for the last queue.
 
-The distribution is observed: the sizes of the last `window` jobs that ended; until one has, the rule is `tiresias`.
+The distribution is observed: the sizes of the last `window` jobs that ended. Until a job has ended, the rule is
+`tiresias`.
 
-Beyond what `tiresias` simplifies:
+Simplifications beyond `tiresias`:
 
-- The paper does not say how the distribution comes to be known; it takes the trace's own.
-- A job's size is counted up to the round that finds it gone, and by the estimates no farther than to its end. Where
-  runs may pause, there is a round at every end that leaves a job.
-- The index of a running job changes while it runs; it is looked at when something happens, not in between.
+- The paper does not define the source of the distribution; it takes the trace's own.
+- A job's size is counted up to the round that finds it gone, and by the estimates at most to its end. If runs may
+  pause, there is a round at every end that leaves a job.
+- The index of a running job changes while it runs; it is only evaluated at events.
 """
 
 from __future__ import annotations
@@ -37,9 +38,7 @@ from mlsched.instances.taskgraph.units import gpu_seconds
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """Where each job stands, an entry a job: its queue (0: top), and since its last promotion the GPU-seconds it has
-    attained and the ticks it has executed and waited.
-    """
+    """Queue of each job (0: top), and since its last promotion its GPU-seconds, executed and waited ticks."""
 
     queue: IntArray
     attained: Floats
@@ -66,29 +65,33 @@ def answer(
 ) -> tuple[Round, dict[str, Any]]:
     """Serve the queues of tiresias, each by falling Gittins index over observed sizes.
 
-    stop, nodes: as for tiresias, whose default thresholds and `knob` count. window: of so many jobs that ended last,
-    sizes are remembered.
+    stop, nodes: as for tiresias, whose default thresholds and `knob` count. window: number of ended jobs, the last
+    ones, whose sizes are remembered.
     """
     memory = memory or {"promoted": {}, "seen": {}, "sizes": []}
-    standing, promoted = _standings(snapshot, memory["promoted"])
-    sizes = _ended(snapshot, memory)[-window:]
-    known = np.sort(np.array(sizes, dtype=np.float64))
+    standing, promoted = _current_standings(snapshot, memory["promoted"])
+    sizes = _ended_sizes(snapshot, memory)[-window:]
+    distribution = np.sort(np.array(sizes, dtype=np.float64))
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
-    served: Floats = np.asarray(snapshot.service[:, column] * seconds)
+    service: Floats = np.asarray(snapshot.service[:, column] * seconds)
     quantum = np.array([*THRESHOLDS, np.inf])[standing.queue]
     placer = Placer(snapshot, stop, nodes)
-    started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
-    keys = (standing.queue, -index(known, served, quantum), started, snapshot.arrival, snapshot.job_id)
+    first_start = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
+    keys = (standing.queue, -index(distribution, service, quantum), first_start, snapshot.arrival, snapshot.job_id)
     pauses = serve(placer, *keys)
     wake = _next_change(placer, pauses, standing) if snapshot.pausing == "keep" else 0
-    held = seconds * per_job(snapshot, holding(placer, pauses) * snapshot.demand[:, column])
-    return placer.round(pauses, wake), {"promoted": promoted, "seen": _seen(placer, served, held), "sizes": sizes}
+    rate = seconds * per_job(snapshot, holding(placer, pauses) * snapshot.demand[:, column])
+    return placer.round(pauses, wake), {
+        "promoted": promoted,
+        "seen": _observed_service(placer, service, rate),
+        "sizes": sizes,
+    }
 
 
-def _seen(placer: Placer, served: Floats, held: Floats) -> dict[str, Any]:
-    """Of every job that runs on: its service by now, that of a tick from now on, and the estimated ticks left.
+def _observed_service(placer: Placer, served: Floats, held: Floats) -> dict[str, Any]:
+    """Return for every job that continues its service by now, its service per tick, and its estimated ticks left.
 
-    And the time.
+    The result also has the time.
     """
     snapshot, runs = placer.snapshot, np.flatnonzero(held)
     columns = (snapshot.job_id, served, held, remaining_time(snapshot, placer.stop_after))
@@ -96,15 +99,17 @@ def _seen(placer: Placer, served: Floats, held: Floats) -> dict[str, Any]:
     return {"now": snapshot.now, "jobs": {str(job): list(row) for job, *row in rows}}
 
 
-def _ended(snapshot: Snapshot, memory: dict[str, Any]) -> list[float]:
-    """The sizes of the jobs that have ended so far, the last ones last."""
-    seen, here = memory["seen"], set(snapshot.job_id.tolist())
-    gone = [row for job, row in seen.get("jobs", {}).items() if int(job) not in here]
-    return list(memory["sizes"]) + [had + rate * min(snapshot.now - seen["now"], left) for had, rate, left in gone]
+def _ended_sizes(snapshot: Snapshot, memory: dict[str, Any]) -> list[float]:
+    """Return the sizes of the jobs that have ended so far, the last ones last."""
+    earlier, here = memory["seen"], set(snapshot.job_id.tolist())
+    departures = [row for job, row in earlier.get("jobs", {}).items() if int(job) not in here]
+    return list(memory["sizes"]) + [
+        had + rate * min(snapshot.now - earlier["now"], remaining) for had, rate, remaining in departures
+    ]
 
 
-def _standings(snapshot: Snapshot, memory: Memory) -> tuple[Standing, Memory]:
-    """Where each job stands after promotions, and the memory of these."""
+def _current_standings(snapshot: Snapshot, memory: Memory) -> tuple[Standing, Memory]:
+    """Return the standing of each job after promotions, and the memory of these."""
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
     stay = np.where(snapshot.first_start >= 0, snapshot.now - snapshot.first_start, 0)
     waited = np.maximum(stay - snapshot.executed, 0)
@@ -124,19 +129,19 @@ def _standings(snapshot: Snapshot, memory: Memory) -> tuple[Standing, Memory]:
         base[:, starves], since[:, starves], queue[starves], attained[starves] = counts[:, starves], 0, 0, 0
     risen = np.flatnonzero(base.any(axis=0))
     columns = zip(("job", *COUNTED), (snapshot.job_id, *base), strict=True)
-    kept = {name: row[risen].tolist() for name, row in columns} if risen.size else {}
-    return Standing(queue, attained, since[1], since[2]), kept
+    updated = {name: row[risen].tolist() for name, row in columns} if risen.size else {}
+    return Standing(queue, attained, since[1], since[2]), updated
 
 
 def _next_change(placer: Placer, pauses: list[int], standing: Standing) -> int:
-    """When, if nothing else happens, a running job next sinks or a waiting one is promoted; 0: never."""
+    """Return when, without other events, a running job next sinks or a waiting job is promoted; 0: never."""
     snapshot = placer.snapshot
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
     holds = holding(placer, pauses)
     rate = seconds * per_job(snapshot, holds * snapshot.demand[:, column])
     runs = per_job(snapshot, holds) > 0
     limit = np.array([*THRESHOLDS, math.inf])[standing.queue]
-    waits = bool(pauses or placer.open.any())  # where nothing waits, nobody is preempted
+    waits = bool(pauses or placer.open.any())  # without waiting jobs, preemption is impossible
     sinks = waits & runs & (rate > 0) & np.isfinite(limit)
     rises = ~runs & (standing.queue > 0)
     ticks = np.concatenate(

@@ -1,6 +1,6 @@
-"""On which type of nodes a job starts, where there are several: what a gang holds is of one type at a time.
+"""Choice of the type of nodes of a job, if there are several: a gang uses one type at a time.
 
-A rule that sees no rates treats nodes alike: a job of one task chooses among all of them, a gang of several tries the
+A rule without rates treats nodes alike. A job of one task chooses among all of them; a gang of several tries the
 types one after another, the fullest first. A rule that sees rates tries the types on which the job is fastest first
 (`fastest`), and may leave out some (`only`).
 """
@@ -24,12 +24,12 @@ WHOLE = 10**6
 
 
 def of(snapshot: Snapshot, seen: bool) -> Types | None:
-    """The types of a snapshot's nodes; None where all are of one. seen: whether the rule sees rates."""
+    """Return the types of a snapshot's nodes; None for a single type. seen: the rule sees rates."""
     return Types(snapshot, seen) if snapshot.node_type.any() else None
 
 
 class Types:
-    """`masks`: the nodes of each type; `only`: job -> the types it may start on now, the first tried first."""
+    """`masks`: the nodes of each type; `only`: job -> its allowed types at present, in the order of trial."""
 
     def __init__(self, snapshot: Snapshot, seen: bool) -> None:
         self._snapshot = snapshot
@@ -38,8 +38,8 @@ class Types:
         self._seen = seen
 
     def start(self, placer: Placer, task: int) -> bool:
-        """Start a task, with its gang, on the first type that has room; False: none has."""
-        for among in self._tried(placer, task):
+        """Start a task, with its gang, on the first type that has room; return False without room."""
+        for among in self._candidate_sets(placer, task):
             placer.among = among
             if placer.start_here(task):
                 break
@@ -49,8 +49,8 @@ class Types:
         placer.among = None
         return True
 
-    def _tried(self, placer: Placer, task: int) -> list[Flags | None]:
-        """The sets of nodes that a task, with its gang, tries one after another; None: all nodes."""
+    def _candidate_sets(self, placer: Placer, task: int) -> list[Flags | None]:
+        """Return the sets of nodes that a task, with its gang, tries one after another; None: all nodes."""
         job = int(self._snapshot.task_job[task])
         if self._seen:
             order = self.only.get(job)
@@ -73,19 +73,19 @@ def refuse_types(snapshot: Snapshot) -> None:
 
 
 def fastest(snapshot: Snapshot, task: int) -> list[int]:
-    """The types of nodes that may run a task, those on which it is fastest first; equal ones in their order."""
+    """Return the types of nodes that may run a task, the fastest first; equal types in their order."""
     kind = int(snapshot.task_class[task])
     there: list[int] = np.unique(snapshot.node_type[snapshot.eligible[kind] == 1]).tolist()
     return sorted(there, key=lambda m: slowness_on(snapshot, task, m))
 
 
 def slowness_on(snapshot: Snapshot, task: int, kind: int) -> int:
-    """How long a task takes on nodes of a type, ppm of what is stated."""
+    """Return how long a task takes on nodes of a type, in ppm of the stated duration."""
     return int(snapshot.slowness[snapshot.task_class[task], kind]) if snapshot.slowness.shape[1] else WHOLE
 
 
 def least_slowness(snapshot: Snapshot) -> IntArray:
-    """jobs: how long its tasks take where they are fastest, ppm of what is stated; of the class of its first task."""
+    """Return each job's slowness on its fastest type, in ppm of the stated duration; of the class of its first task."""
     first = np.searchsorted(snapshot.task_job, np.arange(len(snapshot.arrival)))
     if not snapshot.slowness.shape[1]:
         return np.full(len(first), WHOLE)

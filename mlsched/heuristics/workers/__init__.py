@@ -1,1 +1,1 @@
-"""Rules that decide how many workers and PSs each job gets."""
+"""Rules that choose the numbers of workers and PSs of each job."""

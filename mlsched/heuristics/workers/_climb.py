@@ -1,7 +1,7 @@
-"""Greedy by marginal gains: the task that saves most for what it takes, one after another, from a priority queue.
+"""Greedy by marginal gains from a priority queue: the task with the largest saving per unit of resource comes first.
 
-A job's two offers (a worker more, a PS more) change only when the job itself gets something, so each task handed out
-costs two entries and O(log jobs), whatever the number of jobs.
+A job's two offers (another worker, another PS) change only when the job itself gets a task. So each task costs two
+entries and O(log jobs), for any number of jobs.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from collections.abc import Callable
 
 from mlsched.heuristics.workers._room import PS, STEP, WORKER, Room
 
-#: When to stop, apart from gains: no task fits; the best task does not fit; some resource is used up.
+#: When to stop, apart from gains: all tasks fail to fit; the best task does not fit; some resource is used up.
 STOPS = ("full", "misfit", "used-up")
-#: What a task of a kind of a job takes, as the gain is divided by it.
+#: Amount that a task of a kind of a job takes, by which the gain is divided.
 Amount = Callable[[int, int], float]
 
 
 def climb(room: Room, amount: Amount, *, stop: str, at_zero: bool) -> None:
-    """Hand out tasks to the jobs that have started, by (time saved) / amount; ties: earlier job, PS before worker.
+    """Give tasks to the jobs that have started, by (time saved) / amount; ties: earlier job, PS before worker.
 
-    stop: one of STOPS; "used-up" and "full" pass over tasks that do not fit. at_zero: go on while the best gain is 0.
+    stop: one of STOPS; "used-up" and "full" skip tasks that do not fit. at_zero: continue while the best gain is 0.
     """
     turn = [0] * room.jobs
     queue: list[tuple[float, int, int, int]] = []
 
-    def offer(job: int) -> None:
+    def push_offers(job: int) -> None:
         turn[job] += 1
         now = room.now(job)
         for kind in (PS, WORKER):
             w, p = STEP[kind]
             workers, ps = room.workers[job] + w, room.ps[job] + p
             if room.allowed(job, workers, ps):
-                gain = _ratio(now - room.cost[job][workers - 1][ps - 1], amount(kind, job))
+                gain = _saving_per_amount(now - room.cost[job][workers - 1][ps - 1], amount(kind, job))
                 if gain > 0 or (gain == 0 and at_zero):
                     heapq.heappush(queue, (-gain, job, kind, turn[job]))
 
     for job in range(room.jobs):
         if room.workers[job]:
-            offer(job)
+            push_offers(job)
     while queue:
         if stop == "used-up" and any(not f and c for f, c in zip(room.free, room.capacity, strict=True)):
             return
@@ -48,22 +48,22 @@ def climb(room: Room, amount: Amount, *, stop: str, at_zero: bool) -> None:
             continue
         if room.fits(job, *STEP[kind]):
             room.give(job, *STEP[kind])
-            offer(job)
+            push_offers(job)
         elif stop == "misfit":
             return
 
 
-def _ratio(saved: int, amount: float) -> float:
-    """saved / amount; a task that takes nothing is worth any gain."""
+def _saving_per_amount(saved: int, amount: float) -> float:
+    """Return saved / amount; a task that takes no amount has an infinite ratio."""
     if amount:
         return saved / amount
     return math.copysign(math.inf, saved) if saved else 0.0
 
 
 def dominant_amounts(room: Room, *, share: bool) -> Amount:
-    """What a task demands of its dominant resource: units, or with `share` the share of the capacity.
+    """Return a task's demand of its dominant resource: units, or with `share` the share of the capacity.
 
-    The dominant resource is the one of which it demands the largest share (Ghodsi et al., DRF); the first of equals.
+    The dominant resource is the resource with the largest demanded share (Ghodsi et al., DRF); the first of equals.
     """
     table: dict[int, list[float]] = {}
     for kind in (PS, WORKER):

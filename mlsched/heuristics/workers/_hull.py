@@ -10,9 +10,9 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.formulations.workers.columns import Columns, total
 
-#: Choices under one mix of prices each, and the power of the used share by which the next mix changes a price.
+#: Greedy choices, each with its own prices, and the power of the used share by which the next choice changes a price.
 MIXES, POWER = 4, 3
-#: Least price: a resource that the last choice hardly used may still run short in the next one.
+#: Lowest price: a resource that the last choice barely used may still run short in the next choice.
 LEAST_PRICE = 1e-3
 #: Passes over the jobs that look for a better column within the free capacity.
 IMPROVING_PASSES = 3
@@ -32,35 +32,35 @@ def hull_greedy(choice: Columns) -> IntArray:
     capacity = np.maximum(choice.capacity, 1)
     price, plans = np.ones(len(capacity)), list[IntArray]()
     for _ in range(MIXES):
-        climbed = _climbed(choice, price / capacity)
-        used = choice.use[climbed].sum(axis=0) / capacity
-        price = np.maximum(price * used**POWER, LEAST_PRICE)
-        plans.append(_improved(choice, climbed))
+        climbed = _climb_hulls(choice, price / capacity)
+        use = choice.use[climbed].sum(axis=0) / capacity
+        price = np.maximum(price * use**POWER, LEAST_PRICE)
+        plans.append(_improve_jobs(choice, climbed))
     return min(plans, key=lambda chosen: total(choice, chosen))
 
 
-def _climbed(choice: Columns, price: np.ndarray) -> IntArray:
+def _climb_hulls(choice: Columns, price: np.ndarray) -> IntArray:
     """Return the columns that the steps along the hulls reach."""
     size, first = choice.use @ price, choice.first.tolist()
     order = np.lexsort((choice.cost, size, choice.job)).tolist()
     sizes, costs = size.tolist(), choice.cost.tolist()
     hulls = [_hull(sizes, costs, order[start:end]) for start, end in zip(first, first[1:], strict=False)]
     # The first corner is waiting, or a column that is cheaper and uses nothing either.
-    chosen = np.array([corners[0] for corners, _ in hulls], dtype=np.int64)
+    selection = np.array([corners[0] for corners, _ in hulls], dtype=np.int64)
     free = choice.capacity.copy()
     queue = [(-savings[0], j, 1) for j, (_, savings) in enumerate(hulls) if savings]
     heapq.heapify(queue)
     while queue:
         _, j, step = heapq.heappop(queue)
         corners, savings = hulls[j]
-        more = choice.use[corners[step]] - choice.use[chosen[j]]
+        more = choice.use[corners[step]] - choice.use[selection[j]]
         if (more > free).any():
             continue
         free -= more
-        chosen[j] = corners[step]
+        selection[j] = corners[step]
         if step < len(savings):
             heapq.heappush(queue, (-savings[step], j, step + 1))
-    return chosen
+    return selection
 
 
 def _hull(size: list[float], cost: list[int], order: list[int]) -> Hull:
@@ -83,7 +83,7 @@ def _hull(size: list[float], cost: list[int], order: list[int]) -> Hull:
     return corners, slopes[1:]
 
 
-def _improved(choice: Columns, chosen: IntArray) -> IntArray:
+def _improve_jobs(choice: Columns, chosen: IntArray) -> IntArray:
     """Return the columns after single jobs have changed to their cheapest column within the free capacity."""
     free, first = choice.capacity - choice.use[chosen].sum(axis=0), choice.first.tolist()
     for _ in range(IMPROVING_PASSES):

@@ -1,6 +1,6 @@
-"""Bookkeeping that every rule needs: what is free, what each job has, and what one task more would do.
+"""Bookkeeping of all rules: free capacity, each job's tasks, and the effect of another task.
 
-Plain Python lists: rules look at single entries, for which lists are several times faster than arrays.
+It uses plain Python lists: rules look at single entries, for which lists are several times faster than arrays.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 
 #: Kinds of task.
 PS, WORKER = 0, 1
-#: Workers and PSs that one more task of a kind brings.
+#: Workers and PSs that another task of a kind adds.
 STEP = {PS: (0, 1), WORKER: (1, 0)}
 
 
 class Room:
-    """What is free while a rule hands out workers and PSs, from nothing."""
+    """The free capacity while a rule gives out workers and PSs, from an empty cluster."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -31,29 +31,29 @@ class Room:
         self.workers, self.ps = [0] * self.jobs, [0] * self.jobs
 
     def allowed(self, job: int, workers: int, ps: int) -> bool:
-        """Whether the job can train so (with at least one of each)."""
+        """Return if the job can train with these numbers (with at least one of each)."""
         return workers <= self.most_workers and ps <= self.most_ps and self.cost[job][workers - 1][ps - 1] != NEVER
 
     def fits(self, job: int, workers: int, ps: int) -> bool:
-        """Whether so many more workers and PSs of the job fit."""
+        """Return if these further workers and PSs of the job fit."""
         for free, w, p in zip(self.free, self.demand[WORKER][job], self.demand[PS][job], strict=True):
             if workers * w + ps * p > free:
                 return False
         return True
 
     def give(self, job: int, workers: int, ps: int) -> None:
-        """Give the job so many more workers and PSs."""
+        """Give the job these further workers and PSs."""
         self.workers[job] += workers
         self.ps[job] += ps
         for r, (w, p) in enumerate(zip(self.demand[WORKER][job], self.demand[PS][job], strict=True)):
             self.free[r] -= workers * w + ps * p
 
     def now(self, job: int) -> int:
-        """The cost of a job that has workers and PSs."""
+        """Return the cost of a job that has workers and PSs."""
         return self.cost[job][self.workers[job] - 1][self.ps[job] - 1]
 
     def first(self, job: int) -> tuple[int, int] | None:
-        """What a job starts with: one worker and one PS, or the fewest tasks (then workers) with which it can train."""
+        """Return a job's first tasks: one worker and one PS, or the fewest tasks (then workers) that can train."""
         if self.allowed(job, 1, 1):
             return 1, 1
         able = [
@@ -65,14 +65,14 @@ class Room:
         return min(able)[1:] if able else None
 
     def start(self) -> None:
-        """Give each job, in arrival order, what it starts with; those for whom that does not fit go without."""
+        """Give each job its first tasks, in arrival order; skip jobs whose first tasks do not fit."""
         for job in range(self.jobs):
             bundle = self.first(job)
             if bundle is not None and self.fits(job, *bundle):
                 self.give(job, *bundle)
 
     def plan(self) -> Plan:
-        """The finished plan; a job with only workers or only PSs has nothing."""
+        """Return the finished plan; a job with only workers or only PSs gets neither."""
         both = [bool(w and p) for w, p in zip(self.workers, self.ps, strict=True)]
         return Plan(
             workers=ints(w if b else 0 for w, b in zip(self.workers, both, strict=True)),

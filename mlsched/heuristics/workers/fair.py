@@ -1,8 +1,8 @@
-"""Fair: the same number of workers and PSs for everyone, as far as that goes.
+"""Fair: the same number of workers and PSs for every job, as far as possible.
 
-Bundles of one worker and one PS, round after round in arrival order. Work-conserving: what a job cannot use, because
-its table ends or its next bundle does not fit, goes to the others. The rule looks at numbers of tasks, not at how much
-of a resource they take, nor at how fast the job is: by default it gives bundles that do not help (`useful`).
+Bundles of one worker and one PS are given round after round in arrival order. The rule is work-conserving: if a job's
+table ends or its next bundle does not fit, the others get the resources. The rule looks at numbers of tasks, not at
+their resources, nor at the speed of the job. By default it also gives bundles that do not help (`useful`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mlsched.instances.workers import Instance, Plan
 
 @solver("fair", problem="workers", paper="equal shares")
 def answer(instance: Instance, *, rng: np.random.Generator, useful: bool = False) -> Plan:
-    """Equal numbers of workers and PSs, nothing left idle (not recommended: no better than at random).
+    """Give equal numbers of workers and PSs, work-conserving (not recommended: no better than at random).
 
-    useful: a job gets no bundle that does not make it faster.
+    useful: a job gets only bundles that make it faster.
     """
     room = Room(instance)
     fill(room, lambda job: float(room.workers[job] + room.ps[job]), useful=useful)

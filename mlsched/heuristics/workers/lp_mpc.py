@@ -1,14 +1,14 @@
-"""LP-MPC: look ahead as if nobody else came, and act on what a unit of each job's work is worth in that plan.
+"""LP-MPC: plan ahead as if no further job arrived, and act on the value of each job's work in that plan.
 
-Model predictive control: at each decision the fluid problem of the jobs present (see `docs/problems/offline.md`; no
-further arrivals) is solved for one order of finishes, a linear program. Its duals say by how much the total
-completion time falls for a unit less of work of each job: a job that holds up many others is worth more. The decision
-is the whole workers and PSs that do the most worth of work per second,
+Model predictive control: at each decision the fluid problem of the present jobs (see `docs/problems/offline.md`; no
+further arrivals) is solved for one order of finishes, a linear program. Its duals measure how much the total
+completion time falls per unit of each job's work. They are larger for a job that delays many others. The decision is
+the integer workers and PSs with the most value of work per second,
 
     max  sum_j value_j * speed_j(w_j, p_j),
 
 exactly, by the dynamic programming of the problem without time, or by the hull greedy if that search is too large.
-The next decision looks ahead again.
+The next decision plans ahead again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mlsched.solvers.workers._event_lp import ARRIVE, EventLP
 from mlsched.solvers.workers._fluid import MEAN_WORK, FloatArray, Fluid, scaled_kinds
 from mlsched.solvers.workers._orders import descend, shared_order, solve_order
 
-#: Speeds of one model differ by no more than this between jobs, because costs are rounded up to ms.
+#: Speeds of one model differ by at most this share between jobs, because costs are rounded up to ms.
 ALIKE = 1e-3
 
 
@@ -39,10 +39,10 @@ def answer(
     greed: Annotated[float, Range(0, 10)] = 1.0,
     swaps: Annotated[int, Range(0)] = 5,
 ) -> Plan:
-    """The allocation that does the most work per second, valued by the duals of a look-ahead without further arrivals.
+    """Do the most work per second, valued by the duals of a look-ahead without further arrivals.
 
-    greed: the order of finishes is that of sharing the cluster in proportion to (time left when alone) ** -greed.
-    swaps: how many orders that differ by a swap of neighbours may be tried to improve it.
+    greed: the order of finishes follows from sharing the cluster in proportion to (isolated time left) ** -greed.
+    swaps: number of orders, each with two neighbours swapped, that are tried to improve it.
     """
     value = work_values(instance, greed, swaps)
     rate = np.where(instance.cost == NEVER, 0.0, value[:, None, None] / instance.cost)
@@ -50,16 +50,16 @@ def answer(
 
 
 def work_values(instance: Instance, greed: float = 1.0, swaps: int = 5) -> FloatArray:
-    """By how many ms the total completion time falls when the rest of a job shrinks to nothing, at the LP's margin."""
+    """Return the fall of the total completion time, in ms, if the rest of a job shrank to 0, at the LP's margin."""
     cost = feasible_cost(instance)
     able = np.flatnonzero((cost < NEVER).any(axis=(1, 2)))
     value = np.zeros(len(cost))
     if len(able):
-        value[able] = _duals(instance, cost, able, greed, swaps)
+        value[able] = _look_ahead_duals(instance, cost, able, greed, swaps)
     return value
 
 
-def _duals(instance: Instance, cost: IntArray, able: IntArray, greed: float, swaps: int) -> FloatArray:
+def _look_ahead_duals(instance: Instance, cost: IntArray, able: IntArray, greed: float, swaps: int) -> FloatArray:
     alone = cost[able].min(axis=(1, 2)).astype(np.float64)
     unit = float(alone.mean()) / MEAN_WORK
     kinds, kind = scaled_kinds(

@@ -1,6 +1,6 @@
-"""Plain marginal gain: one worker or PS more, each time where it saves most time, whatever it takes.
+"""Plain marginal gain: repeatedly add the worker or PS that saves most time, for any amount of resources.
 
-Optimus' greedy without its division by the dominant resource; what does not fit is passed over.
+This is Optimus' greedy without its division by the dominant resource. Tasks that do not fit are skipped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mlsched.instances.workers import Instance, Plan
 
 @solver("marginal-gain", problem="workers", objectives=("total_jct",), paper="none; Optimus without normalisation")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """One task at a time where it saves most, until nothing that fits saves anything."""
+    """Give one task at a time to the job that saves most, until no fitting task saves time."""
     room = Room(instance)
     room.start()
     climb(room, lambda kind, job: 1.0, stop="full", at_zero=False)

@@ -1,7 +1,7 @@
 """Max-rate: the most iterations per second over all jobs, by dynamic programming.
 
-Maximises sum_j 1 / g_j(w_j, p_j). It looks at speed alone, not at what is left: a job of slow iterations waits when
-others make more of its share.
+Maximises sum_j 1 / g_j(w_j, p_j). It looks only at speed, not at the remaining work: a job of slow iterations waits
+if others make more of its share.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 def answer(instance: Instance, *, rng: np.random.Generator, of: Literal["iterations", "jobs"] = "iterations") -> Plan:
     """Maximise the sum of speeds exactly, or by the hull greedy if the exact search is too large.
 
-    of: "iterations" (1 / g, iterations per second) or "jobs" (1 / (B g): the share of the rest of the job done a
+    of: "iterations" (1 / g, iterations per second) or "jobs" (1 / (B g): the share of the rest of the job done per
     second, so that jobs with little left count for more).
     """
     amount = instance.remaining if of == "iterations" else np.ones_like(instance.remaining)

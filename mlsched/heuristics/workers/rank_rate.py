@@ -1,9 +1,9 @@
-"""Rank-rate: the most useful work per second, if a job counts by the number of longer jobs that it holds up.
+"""Rank-rate: the most useful work per second, if a job's weight is the number of longer jobs that it delays.
 
 A job that finishes early spares every longer job some waiting, as in shortest-job-first. Job j therefore has the
-weight u_j = 1 + sum over other jobs k of 1 / (1 + exp(-(e^0.5) ln(alone_k / alone_j))), which is 1 + the number of
-longer jobs with a smooth step. The rule maximises the sum of u_j alone_j / cost_j, where alone_j is the job's time
-alone on the cluster and cost_j its time with its workers and PSs.
+weight u_j = 1 + sum over other jobs k of 1 / (1 + exp(-(e^0.5) ln(alone_k / alone_j))). This is 1 + the number of
+longer jobs with a smooth step. The rule maximises the sum of u_j alone_j / cost_j. Here alone_j is the isolated time
+of the job on the empty cluster, and cost_j its time with its workers and PSs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STEEPNESS = float(np.exp(0.5))
 
 @solver("rank-rate", problem="workers", paper="ours; smooth shortest-job-first weights on rates")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Give workers and PSs where they add most to the sum of rates, weighted by the number of longer jobs."""
+    """Give workers and PSs to maximise the sum of rates, weighted by the number of longer jobs."""
     cost = feasible_cost(instance)
     alone = cost.min(axis=(1, 2), initial=NEVER).astype(np.float64)
     return most_weighted_work(instance, cost, ranks(alone, alone < NEVER))

@@ -12,7 +12,7 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._fluid import FloatArray
 from mlsched.solvers.workers._state_search import cheapest
 
-#: Rates become integers of at most this, summed over the jobs.
+#: Largest sum over the jobs of the rates as integers.
 MOST = 2**45
 
 

@@ -1,9 +1,9 @@
-"""SRPT: the job that could finish first gets what makes it fastest, then the next.
+"""SRPT: the job that could finish first gets its fastest allocation, then the next job.
 
-Remaining iterations and times of an iteration are part of the question (Chic's state has both), so this rule needs no
-oracle. A job's remaining processing time is its time alone on what may be used now. SRPT is optimal on one machine; for
-jobs that share a cluster there is no such theorem, and one that is served first takes what makes it fastest however
-little the last tasks of it help.
+Remaining iterations and times of an iteration are part of the instance (Chic's state has both), so this rule does not
+need an oracle. A job's remaining processing time is its isolated time on the available capacity. SRPT is optimal on
+one machine. For jobs that share a cluster this theorem does not carry over: the first job takes its fastest
+allocation, even if the last tasks help it little.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 
 @solver("srpt", problem="workers", paper="shortest remaining processing time")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Jobs by the time they would need alone (not recommended: worse than at random).
+    """Serve jobs by the time they would need alone (not recommended: worse than at random).
 
-    Each gets the fastest that is left, in as few tasks as that takes.
+    Each gets the fastest remaining allocation with the fewest tasks.
     """
     jobs, most_workers, most_ps = instance.cost.shape
     w, p = (grid.ravel() for grid in np.mgrid[1 : most_workers + 1, 1 : most_ps + 1])
     few = np.argsort(w + p, kind="stable")
     w, p, cost = w[few], p[few], instance.cost.reshape(jobs, most_workers * most_ps)[:, few]
 
-    def fastest(job: int, free: IntArray) -> tuple[int, int]:
-        """Cost and index of the fastest that fits; NEVER where nothing does."""
+    def fastest_allocation(job: int, free: IntArray) -> tuple[int, int]:
+        """Return the cost and index of the fastest allocation that fits; the cost is NEVER if none fits."""
         need = np.outer(w, instance.worker_demand[job]) + np.outer(p, instance.ps_demand[job])
-        offered = np.where((need <= free).all(axis=1), cost[job], NEVER)
-        at = int(offered.argmin())
-        return int(offered[at]), at
+        costs = np.where((need <= free).all(axis=1), cost[job], NEVER)
+        at = int(costs.argmin())
+        return int(costs[at]), at
 
     free = instance.capacity.copy()
     workers, ps = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
-    for job in sorted(range(jobs), key=lambda j: fastest(j, instance.capacity)[0]):
-        value, at = fastest(job, free)
+    for job in sorted(range(jobs), key=lambda j: fastest_allocation(j, instance.capacity)[0]):
+        value, at = fastest_allocation(job, free)
         if value != NEVER:
             workers[job], ps[job] = w[at], p[at]
             free -= w[at] * instance.worker_demand[job] + p[at] * instance.ps_demand[job]

@@ -1,11 +1,11 @@
-"""Uniform-random: one worker or PS more of a job drawn at random.
+"""Uniform-random: one more worker or PS of a job drawn at random.
 
-Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Section 4.2 (state and action space, Conditions 1 and 2) and 4.3 (the
-uniform policy on the states that are not in S'). Starting from nothing, actions are drawn until no further task fits
-(Eq. 4) or no task would make any job's iterations shorter (Eq. 5; a job without worker or PS counts as one that can be
-improved). An action that does not fit changes nothing. A job left with only workers or only PSs has nothing.
+Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Section 4.2 (state and action space, Conditions 1 and 2) and 4.3
+(the uniform policy on the states that are not in S'). Starting from an empty cluster, actions are drawn until all
+further tasks fail to fit (Eq. 4) or to shorten any job's iterations (Eq. 5; a job without worker or PS counts as
+improvable). An action that does not fit has no effect. A job that ends with only workers or only PSs gets neither.
 
-These are the actions of Chic's sample N + 1, not its untrained policy: a network that was just initialised prefers some
+These are the actions of Chic's sample N + 1, not its untrained policy. A freshly initialised network prefers some
 actions, and is worse or better by chance. Chic's own phase ends after at most `limit` steps (100), this one after
 `most_steps`.
 """
@@ -33,12 +33,12 @@ def answer(
     window: Annotated[int, Range(0)] = 0,
     most_steps: Annotated[int, Range(0)] = 10_000,
 ) -> Plan:
-    """Random tasks until nothing fits or helps.
+    """Draw random tasks until none fits or helps.
 
-    void: the void action is drawn like any other and ends the phase; otherwise it is only taken when the phase is over
-    anyway (Eq. 6). pair: an action is a worker and a PS together (Chic-Pair, Section 4.4). window: I, jobs that actions
-    speak of (0: all); those beyond it get nothing, actions for jobs that are not there change nothing. most_steps: cap
-    on the actions of a phase.
+    void: the void action is drawn like any other and ends the phase; otherwise it is only taken at the end of the
+    phase (Eq. 6). pair: an action is a worker and a PS together (Chic-Pair, Section 4.4). window: I, the number of
+    jobs that actions cover (0: all); jobs beyond it get no tasks, and actions for absent jobs have no effect.
+    most_steps: cap on the actions of a phase.
     """
     room = Room(instance)
     seats = window or room.jobs
@@ -46,28 +46,28 @@ def answer(
     phase = _Phase(room, range(min(seats, room.jobs)), kinds)
     count = seats * len(kinds)
     for _ in range(most_steps):
-        if phase.over():
+        if phase.is_over():
             break
         action = int(rng.integers(count + void))
         if action == count:
             break
         job, kind = divmod(action, len(kinds))
-        if phase.can(job, kinds[kind]):
+        if phase.has_effect(job, kinds[kind]):
             room.give(job, *kinds[kind])
     return room.plan()
 
 
 class _Phase:
-    """Chic's decision making phase: what can still be done."""
+    """Chic's decision making phase: the actions that are still possible."""
 
     def __init__(self, room: Room, jobs: range, kinds: list[tuple[int, int]]) -> None:
         self.room, self.jobs = room, jobs
         self.actions = [(job, step) for job in jobs for step in kinds]
-        # Where an action that fits and one that helps were last found: mostly they still do.
+        # Index of the last fitting and of the last helping action: mostly they still fit or help.
         self.fitting = self.helping = 0
 
-    def can(self, job: int, step: tuple[int, int]) -> bool:
-        """Whether the action changes anything: it fits, and leads to nothing that the job cannot train with."""
+    def has_effect(self, job: int, step: tuple[int, int]) -> bool:
+        """Return if the action has an effect: it fits, and the job can train with the result."""
         if job not in self.jobs:
             return False
         w, p = self.room.workers[job] + step[0], self.room.ps[job] + step[1]
@@ -75,20 +75,20 @@ class _Phase:
             return False
         return not (w and p) or self.room.allowed(job, w, p)
 
-    def over(self) -> bool:
-        """Whether no action fits (Eq. 4), or none would speed up any job (Eq. 5)."""
-        self.fitting = self._find(self.can, self.fitting)
-        self.helping = self._find(self._helps, self.helping)
+    def is_over(self) -> bool:
+        """Return if all actions fail to fit (Eq. 4) or to speed up a job (Eq. 5)."""
+        self.fitting = self._find_action(self.has_effect, self.fitting)
+        self.helping = self._find_action(self._speeds_up, self.helping)
         return min(self.fitting, self.helping) < 0
 
-    def _find(self, good: Callable[[int, tuple[int, int]], bool], last: int) -> int:
-        """Index of an action that is good, the last one if it still is; -1 if there is none."""
+    def _find_action(self, good: Callable[[int, tuple[int, int]], bool], last: int) -> int:
+        """Return the index of a good action, preferably the last; -1 if all are bad."""
         if self.actions and good(*self.actions[last]):
             return last
         return next((i for i, action in enumerate(self.actions) if good(*action)), -1)
 
-    def _helps(self, job: int, step: tuple[int, int]) -> bool:
-        """Eq. 5, which does not ask whether the task fits."""
+    def _speeds_up(self, job: int, step: tuple[int, int]) -> bool:
+        """Check Eq. 5, which ignores the capacity."""
         room = self.room
         if not room.workers[job] or not room.ps[job]:
             return True
