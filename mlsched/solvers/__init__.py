@@ -59,13 +59,13 @@ def run(request: Request) -> Outcome:
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     params = dict(request.params)
-    backend, minimise = _backend(str(solver.backend), params.pop(ENGINE, "highs"))
+    backend, minimise = _backend_functions(str(solver.backend), params.pop(ENGINE, "highs"))
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(request.objective).sense
     if solver.prunes:
-        params["at_worst"] = _at_worst(request)
+        params["at_worst"] = _worst_allowed(request)
     try:
-        question = _built(request, params, backend.COMPILING)
+        question = _build_model(request, params, backend.COMPILING)
     except OutOfTime:
         return Outcome("unknown", None, None, "time limit")
     if isinstance(question, OneOf):
@@ -85,7 +85,7 @@ def run(request: Request) -> Outcome:
     return _of_restricted(outcome) if solver.restricted else outcome
 
 
-def _built(request: Request, params: dict[str, Any], compiling: float) -> Formulation | OneOf:
+def _build_model(request: Request, params: dict[str, Any], compiling: float) -> Formulation | OneOf:
     """Return the model of an instance, or raise OutOfTime if too little time remains to pass it to the backend."""
     share = request.limits
     if share.seconds is not None:
@@ -102,7 +102,7 @@ def _built(request: Request, params: dict[str, Any], compiling: float) -> Formul
     return question
 
 
-def _at_worst(request: Request) -> int | None:
+def _worst_allowed(request: Request) -> int | None:
     """Return the worst value that an answer may have; None if a feasible plan is not known."""
     instance, start, better_than = request.instance, request.start, request.better_than
     if better_than is None:
@@ -110,7 +110,7 @@ def _at_worst(request: Request) -> int | None:
     return better_than - 1 if instance.objective(request.objective).sense == "min" else better_than + 1
 
 
-def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:
+def _backend_functions(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:
     """Return the module of a backend and its function that minimises a model."""
     if name != "highs":
         module = importlib.import_module(BACKENDS[name])

@@ -52,7 +52,7 @@ def minimise(
         setattr(solver.parameters, name, given)
     status = interruptible(lambda: solver.solve(model), solver.stop_search)
     work = {WORK: solver.response_proto.deterministic_time}
-    outcome = _outcome(solver, status, formulation, constant, limits, work)
+    outcome = _outcome_of_status(solver, status, formulation, constant, limits, work)
     return believed(outcome, "cp-sat", lambda: features(model))
 
 
@@ -65,7 +65,7 @@ def features(model: Any) -> frozenset[Feature]:
     return features_of(low, high, [True] * len(ends), numbers)
 
 
-def _outcome(
+def _outcome_of_status(
     solver: cp_model.CpSolver,
     status: Any,
     formulation: Formulation,

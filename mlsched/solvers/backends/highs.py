@@ -62,11 +62,11 @@ class _Run:
         self.matrix = compile_model(formulation.model)
         self.highs = new_highs(limits)
         if self.matrix.columns:
-            check(self.highs.passModel(_lp(self.matrix)), "passModel")
+            check(self.highs.passModel(_linear_program(self.matrix)), "passModel")
         if hint is not None:
-            self._start(hint)
+            self._pass_start(hint)
 
-    def _start(self, hint: Plan) -> None:
+    def _pass_start(self, hint: Plan) -> None:
         """Pass a plan as the start. It may name only some variables; HiGHS completes it or drops it."""
         import highspy
 
@@ -133,7 +133,7 @@ class _Run:
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
-def _lp(matrix: Matrix) -> Any:
+def _linear_program(matrix: Matrix) -> Any:
     import highspy
 
     lp = highspy.HighsLp()
@@ -162,15 +162,15 @@ def run(highs: Any) -> None:
     HiGHS 1.13.1 ends with kSolveError on some infeasible models that presolve reduces to an empty model, such as
     2x + y + 2z = 0, x = 0, y = -1, z integer in [-1, 1]; without presolve it reports that they are infeasible.
     """
-    _run_once(highs)
+    _run_interruptibly(highs)
     if highs.getModelStatus() == import_highspy().HighsModelStatus.kSolveError:
         highs.setOptionValue("presolve", "off")
         highs.clearSolver()
-        _run_once(highs)
+        _run_interruptibly(highs)
         highs.setOptionValue("presolve", "choose")
 
 
-def _run_once(highs: Any) -> None:
+def _run_interruptibly(highs: Any) -> None:
     """Run HiGHS such that Ctrl-C ends it, even if earlier runs were also interrupted.
 
     highspy's own `cancelSolve` prevents a HiGHS instance that it has ended from running again.
@@ -196,7 +196,7 @@ def run_lp(highs: Any) -> None:
     if highs.getNumNz() < LONG:
         highs.run()
     else:
-        _run_once(highs)
+        _run_interruptibly(highs)
 
 
 def new_highs(limits: Limits) -> Any:

@@ -64,9 +64,9 @@ class _Run:
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
         self.model, self.columns = model_of(self.matrix, *bounds_of(self.matrix.columns))
-        self.hints = [] if hint is None else [self._start(hint)]
+        self.hints = [] if hint is None else [self._solution_hints(hint)]
 
-    def _start(self, hint: Plan) -> Any:
+    def _solution_hints(self, hint: Plan) -> Any:
         pairs = self.formulation.encode(hint)
         check_hint(pairs)
         values = {self.columns[self.matrix.position[id(v)]]: float(value) for v, value in pairs}
@@ -79,14 +79,14 @@ class _Run:
     def solve(self, term: Term, sign: int) -> Stage:
         """Minimise sign * term without its weight, which would only scale it."""
         cost, constant = self.costs(sign * term.expression)
-        self.model.minimize(self._sum(cost) + constant)
+        self.model.minimize(self._linear_expression(cost) + constant)
         remaining = dataclasses.replace(self.limits, seconds=self.deadline.remaining())
         result = solve(self.model, self.name, remaining, hints=self.hints)
         self.work[WORK] += max(0, result.solve_stats.node_count)
         self.work["simplex_iterations"] += max(0, result.solve_stats.simplex_iterations)
-        return self._read(result)
+        return self._read_stage(result)
 
-    def _read(self, result: Any) -> Stage:
+    def _read_stage(self, result: Any) -> Stage:
         reasons, why = self.mathopt.TerminationReason, result.termination
         proved = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible"}
         if why.reason in proved:
@@ -110,9 +110,9 @@ class _Run:
     def fix(self, term: Term, sign: int, value: int) -> None:
         """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
         cost, constant = self.costs(sign * term.expression)
-        self.model.add_linear_constraint(self._sum(cost) <= value + 0.5 - constant)
+        self.model.add_linear_constraint(self._linear_expression(cost) <= value + 0.5 - constant)
 
-    def _sum(self, cost: Any) -> Any:
+    def _linear_expression(self, cost: Any) -> Any:
         return self.mathopt.LinearSum(float(cost[i]) * self.columns[i] for i in np.flatnonzero(cost).tolist())
 
     def decode(self, solution: Any) -> Plan:

@@ -74,10 +74,10 @@ def solve_one_of(
         if outcome.status in ("feasible", "unknown"):
             stopped = outcome.stopped_by
             open_bounds.append(sign * (part.bound if outcome.bound is None else outcome.bound))
-    return _conclude(best, best_value, open_bounds, sign, stopped, budget.work)
+    return _disjunction_outcome(best, best_value, open_bounds, sign, stopped, budget.work)
 
 
-def _conclude(
+def _disjunction_outcome(
     best: Plan | None,
     best_value: float | None,
     open_bounds: list[float],

@@ -95,7 +95,7 @@ class Apart:
         helpers = self._helpers or Helpers()
         helper, again = helpers.take(), False
         try:
-            ended = self._talk(helper)
+            ended = self._exchange_lines(helper)
             with self._lock:
                 self._process = None
                 again = self._helpers is not None and ended.status != "ABORTED" and not self._stopped.is_set()
@@ -107,7 +107,7 @@ class Apart:
                 _end([helper])
         return ended
 
-    def _talk(self, helper: subprocess.Popen[str]) -> Ended:
+    def _exchange_lines(self, helper: subprocess.Popen[str]) -> Ended:
         assert helper.stdin is not None
         assert helper.stdout is not None
         assert helper.stderr is not None
@@ -127,7 +127,7 @@ class Apart:
         return Ended("UNKNOWN" if self._stopped.is_set() else "ABORTED")
 
 
-def _helper() -> None:
+def _run_helper_program() -> None:
     """Run as the helper program: read tasks from the standard input, write answers to the standard output."""
     from ortools.sat.python import cp_model_helper as cp_sat
 
@@ -171,4 +171,4 @@ def _helper() -> None:
 
 
 if __name__ == "__main__":
-    _helper()
+    _run_helper_program()

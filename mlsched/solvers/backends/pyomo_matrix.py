@@ -66,7 +66,7 @@ def compile_model(model: Any) -> Matrix:
     _refuse_unknown(model)
     columns = list(model.component_data_objects(pyo.Var, active=True))
     position = {id(v): i for i, v in enumerate(columns)}
-    rows = [_row(row) for row in model.component_data_objects(pyo.Constraint, active=True)]
+    rows = [_row_of_constraint(row) for row in model.component_data_objects(pyo.Constraint, active=True)]
     rows = [row for row in rows if row.says_something]
     counts = [len(row.variables) for row in rows]
     places = map(position.__getitem__, map(id, chain.from_iterable(row.variables for row in rows)))
@@ -107,7 +107,7 @@ class _Row(NamedTuple):
         return not unbounded and (len(self.variables) > 0 or not self.lower <= 0 <= self.upper)
 
 
-def _row(constraint: Any) -> _Row:
+def _row_of_constraint(constraint: Any) -> _Row:
     """Return the row of a linear Pyomo constraint; fixed variables move to its bounds."""
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn

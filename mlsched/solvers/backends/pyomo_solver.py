@@ -66,13 +66,13 @@ class _Run:
         self.formulation, self.limits, self.name, self.pyo = formulation, limits, name, pyo
         self.deadline = Deadline(limits.seconds)
         self.work: Counter[str] = Counter()
-        self.solver = _available(name)
+        self.solver = _available_solver(name)
         self.matrix = compile_model(formulation.model)
         self.model = formulation.model
         self.model.rows_of_objectives = pyo.ConstraintList()
-        for option, value in _of(EXACT, name, {}).items():
+        for option, value in _longest_prefix_entry(EXACT, name, {}).items():
             self.solver.options[option] = value
-        if (threads := _of(THREADS, name, "")) != "":
+        if (threads := _longest_prefix_entry(THREADS, name, "")) != "":
             self.solver.options[threads] = limits.threads
 
     def costs(self, expression: Any) -> tuple[Any, float]:
@@ -83,7 +83,7 @@ class _Run:
         """Minimise sign * term without its weight, which would only scale it."""
         self.costs(term.expression)  # refuses nonlinear expressions
         self.model.del_component("objective_of_stage")
-        self.model.objective_of_stage = self.pyo.Objective(expr=sign * term.expression + 0 * self._any())
+        self.model.objective_of_stage = self.pyo.Objective(expr=sign * term.expression + 0 * self._any_variable())
         more: dict[str, Any] = {}
         if (remaining := self.deadline.remaining()) is not None:
             more["timelimit"] = max(0.01, remaining)
@@ -92,13 +92,13 @@ class _Run:
         except Exception as error:  # Pyomo's interfaces raise many types of exceptions
             raise BackendError(f"{self.name}: {type(error).__name__}: {error}") from None
         self.work["solves"] += 1
-        return self._read(result)
+        return self._read_stage(result)
 
-    def _any(self) -> Any:
+    def _any_variable(self) -> Any:
         """Return a variable of the model: Pyomo refuses an objective without one."""
         return self.matrix.columns[0] if self.matrix.columns else 0
 
-    def _read(self, result: Any) -> Stage:
+    def _read_stage(self, result: Any) -> Stage:
         how, kinds = result.solver.termination_condition, self.pyo.TerminationCondition
         bound = result.problem.lower_bound
         bound = safe_bound(float(bound)) if isinstance(bound, (int, float)) else None
@@ -111,7 +111,7 @@ class _Run:
         self.model.solutions.load_from(result)
         solution = np.array([v.value or 0.0 for v in self.matrix.columns])
         value = round(self.pyo.value(self.model.objective_of_stage))
-        if _of(EXACT, self.name, None) is None and bound != value:
+        if _longest_prefix_entry(EXACT, self.name, None) is None and bound != value:
             raise BackendError(
                 f"{self.name} says optimal with {value} and the bound {bound}: its gap is not known to be 0"
             )
@@ -126,13 +126,13 @@ class _Run:
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
-def _of(table: dict[str, Any], name: str, default: Any) -> Any:
+def _longest_prefix_entry(table: dict[str, Any], name: str, default: Any) -> Any:
     """Return the entry of the longest prefix of `name` in the table."""
     known = [beginning for beginning in table if name.startswith(beginning)]
     return table[max(known, key=len)] if known else default
 
 
-def _available(name: str) -> Any:
+def _available_solver(name: str) -> Any:
     """Return Pyomo's solver of that name; raise InvalidInput if it is missing."""
     import logging
 

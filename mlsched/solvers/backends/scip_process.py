@@ -88,7 +88,7 @@ class Apart:
         return mathopt.SolveResult(termination=why, solve_stats=mathopt.SolveStats())
 
 
-def _program() -> None:
+def _run_scip_program() -> None:
     """Read a task from the standard input, and write the answer to the standard output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # until SCIP installs its own handler
     answer = os.dup(1)
@@ -119,4 +119,4 @@ def _program() -> None:
 
 
 if __name__ == "__main__":
-    _program()
+    _run_scip_program()

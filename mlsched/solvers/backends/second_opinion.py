@@ -57,8 +57,8 @@ class Mixed:
         whole = abs(x - np.rint(x))[self.integer]
         return (
             not np.any(whole > ROW_TOLERANCE)
-            and _between(self.lower, x, self.upper)
-            and _between(self.row_lower, activity, self.row_upper)
+            and _satisfies_bounds(self.lower, x, self.upper)
+            and _satisfies_bounds(self.row_lower, activity, self.row_upper)
         )
 
 
@@ -109,7 +109,7 @@ def proved_twice(model: Mixed, first: Claim, limits: Limits, seconds: float) -> 
         seconds: Wall seconds that the first proof took.
     """
     deadline, nodes = Deadline(limits.seconds), 0
-    claims = [_sound(first, model)]
+    claims = [_checked_claim(first, model)]
     second, third = OTHERS.get(first.engine, OTHERS["highs"])
     tries: list[tuple[str, float | None]] = [(second, FACTOR * seconds + PATIENCE), (third, None), (second, None)]
     for number, (engine, most) in enumerate(tries):
@@ -123,9 +123,9 @@ def proved_twice(model: Mixed, first: Claim, limits: Limits, seconds: float) -> 
         nodes += claim.nodes
         claims.append(claim)
         for one in claims[:-1]:
-            if (agreed := _agreed(one, claim)) is not None and not _refuted(agreed, claims):
-                return _tolerated(model, agreed, deadline, limits, nodes)
-    return _in_doubt(claims, deadline, nodes)
+            if (agreed := _agreed(one, claim)) is not None and not _is_refuted(agreed, claims):
+                return _check_infeasible(model, agreed, deadline, limits, nodes)
+    return _doubtful_ruling(claims, deadline, nodes)
 
 
 def _agreed(one: Claim, other: Claim) -> Claim | None:
@@ -138,21 +138,21 @@ def _agreed(one: Claim, other: Claim) -> Claim | None:
         return None
     if one.status == "infeasible":
         return one
-    best = min(one, other, key=_value)
-    whole = round(_value(best))
+    best = min(one, other, key=_claimed_value)
+    whole = round(_claimed_value(best))
     # At large values bounds are less exact; at least half a unit remains.
     least = whole - 1 + min(0.5, TOLERANCE * max(1.0, abs(whole)))
     most = whole + 0.5
-    proofs = [c.bound is not None and least <= c.bound <= most and _value(c) <= most for c in (one, other)]
+    proofs = [c.bound is not None and least <= c.bound <= most and _claimed_value(c) <= most for c in (one, other)]
     return best if all(proofs) else None
 
 
-def _value(claim: Claim) -> float:
+def _claimed_value(claim: Claim) -> float:
     """Return the value of a claim's point; infinite without a point."""
     return math.inf if claim.value is None else claim.value
 
 
-def _refuted(claim: Claim, claims: Sequence[Claim]) -> bool:
+def _is_refuted(claim: Claim, claims: Sequence[Claim]) -> bool:
     """Return whether a point that any engine found contradicts a proof: points are checked, proofs are not."""
     values = [c.value for c in claims if c.solution is not None and c.value is not None]
     if claim.status == "infeasible":
@@ -160,7 +160,7 @@ def _refuted(claim: Claim, claims: Sequence[Claim]) -> bool:
     return min(values, default=math.inf) < (claim.value or 0.0) - 0.5
 
 
-def _tolerated(model: Mixed, claim: Claim, deadline: Deadline, limits: Limits, nodes: int) -> Ruling:
+def _check_infeasible(model: Mixed, claim: Claim, deadline: Deadline, limits: Limits, nodes: int) -> Ruling:
     """Return the ruling on two agreeing claims; for "infeasible", a looser tolerance must not find a point either."""
     if claim.status != "infeasible":
         return Ruling(claim, nodes=nodes)
@@ -181,10 +181,10 @@ def _tolerated(model: Mixed, claim: Claim, deadline: Deadline, limits: Limits, n
 _LATE = "the limit ended the second proof"
 
 
-def _in_doubt(claims: Sequence[Claim], deadline: Deadline, nodes: int) -> Ruling:
+def _doubtful_ruling(claims: Sequence[Claim], deadline: Deadline, nodes: int) -> Ruling:
     """Return the ruling if all engines disagree: the best point that any of them found, and their claims."""
     points = [c for c in claims if c.solution is not None]
-    best = min(points, key=_value, default=claims[0])
+    best = min(points, key=_claimed_value, default=claims[0])
     best = dataclasses.replace(best, status="failed")
     if sum(c.proof for c in claims) > 1:
         return Ruling(best, "; ".join(str(c) for c in claims), nodes=nodes)
@@ -198,13 +198,13 @@ def _in_doubt(claims: Sequence[Claim], deadline: Deadline, nodes: int) -> Ruling
 def asked(engine: str, model: Mixed, limits: Limits, *, tolerance: float = TIGHT) -> Claim:
     """Return the claim of one engine; it is marked as failed if its solution violates the model."""
     try:
-        claim = _scip(model, limits) if engine == "scip" else _highs(engine, model, limits, tolerance)
+        claim = _scip_claim(model, limits) if engine == "scip" else _highs_claim(engine, model, limits, tolerance)
     except BackendError as error:
         return Claim(engine, "failed", note=str(error))
-    return _sound(claim, model)
+    return _checked_claim(claim, model)
 
 
-def _sound(claim: Claim, model: Mixed) -> Claim:
+def _checked_claim(claim: Claim, model: Mixed) -> Claim:
     """Return the claim, marked as failed if its solution violates the model or is missing."""
     if claim.solution is not None and not model.holds(claim.solution):
         return Claim(claim.engine, "failed", note="a solution that breaks the model", nodes=claim.nodes)
@@ -213,7 +213,7 @@ def _sound(claim: Claim, model: Mixed) -> Claim:
     return claim
 
 
-def _highs(engine: str, model: Mixed, limits: Limits, tolerance: float) -> Claim:
+def _highs_claim(engine: str, model: Mixed, limits: Limits, tolerance: float) -> Claim:
     from mlsched.solvers.backends.highs import check, new_highs, run
 
     highs = new_highs(limits)
@@ -222,7 +222,7 @@ def _highs(engine: str, model: Mixed, limits: Limits, tolerance: float) -> Claim
     if limits.seconds is not None:
         highs.setOptionValue("time_limit", max(0.001, limits.seconds))
     check(highs.setOptionValue("mip_feasibility_tolerance", tolerance), "mip_feasibility_tolerance")
-    check(highs.passModel(_lp(model)), "passModel")
+    check(highs.passModel(_highs_program(model)), "passModel")
     run(highs)
     return claim_of(highs, engine)
 
@@ -252,12 +252,12 @@ def claim_of(highs: Any, engine: str = "highs") -> Claim:
     return Claim(engine, ended, info.objective_function_value, info.mip_dual_bound, solution, note, nodes)
 
 
-def _scip(model: Mixed, limits: Limits) -> Claim:
+def _scip_claim(model: Mixed, limits: Limits) -> Claim:
     from ortools.math_opt.python import mathopt
 
     from mlsched.solvers.backends.math_opt import solve
 
-    built, columns = _math_opt(model)
+    built, columns = _math_opt_model(model)
     result = solve(built, "scip", limits)
     why, reasons = result.termination, mathopt.TerminationReason
     known: dict[Any, Status] = {
@@ -277,7 +277,7 @@ def _scip(model: Mixed, limits: Limits) -> Claim:
     return Claim("scip", ended, result.objective_value(), bound, solution, note, nodes)
 
 
-def _lp(model: Mixed) -> Any:
+def _highs_program(model: Mixed) -> Any:
     import highspy
 
     lp = highspy.HighsLp()
@@ -349,7 +349,7 @@ def with_rows(model: Mixed, rows: Sequence[tuple[Any, float]]) -> Mixed:
     )
 
 
-def _math_opt(model: Mixed) -> tuple[Any, list[Any]]:
+def _math_opt_model(model: Mixed) -> tuple[Any, list[Any]]:
     """Return a MathOpt model, and its variables."""
     from ortools.math_opt.python import mathopt
 
@@ -361,6 +361,6 @@ def _math_opt(model: Mixed) -> tuple[Any, list[Any]]:
     return built, columns
 
 
-def _between(low: Any, value: Any, high: Any) -> bool:
+def _satisfies_bounds(low: Any, value: Any, high: Any) -> bool:
     slack = ROW_TOLERANCE * np.maximum(1.0, np.abs(value))
     return not (np.any(value < low - slack) or np.any(value > high + slack))

@@ -90,7 +90,7 @@ def minimise_terms(
         stage = run.solve(term, sign)
         rows.hold(stage)
         if stage.ended in ("optimal", "infeasible"):
-            stage = _seconded(run, stage, sign * term.expression, rows.fixed, time.perf_counter() - started)
+            stage = _confirm_stage(run, stage, sign * term.expression, rows.fixed, time.perf_counter() - started)
         # Until its last term is bounded, a plan need not be better than `better_than`.
         if stage.solution is not None and (better_than is None or last):
             plan = run.decode(stage.solution)
@@ -113,7 +113,7 @@ def minimise_terms(
     return Outcome("optimal", plan, sign * total, "proof", dict(run.work))
 
 
-def _seconded(run: Run, stage: Stage, expression: Any, rows: list[tuple[Any, float]], seconds: float) -> Stage:
+def _confirm_stage(run: Run, stage: Stage, expression: Any, rows: list[tuple[Any, float]], seconds: float) -> Stage:
     """Return the stage if another engine confirms a proof for a model with continuous columns; count its work."""
     lower, upper, integer = bounds_of(run.matrix.columns)
     if integer.all():

@@ -59,7 +59,7 @@ class _Regions:
         first = search.scalar.favourite or 0
         self._order = (first, 1 - first)
         search.recall()
-        self._update()
+        self._update_zones()
 
     @property
     def open(self) -> bool:
@@ -68,10 +68,10 @@ class _Regions:
 
     def answered(self, k: int, bounds: Any, failed: bool) -> None:
         """Update the regions after the last answer."""
-        (self.left if failed else self._proved).add(_key(k, bounds))
-        self._update()
+        (self.left if failed else self._proved).add(_sort_key(k, bounds))
+        self._update_zones()
 
-    def _update(self) -> None:
+    def _update_zones(self) -> None:
         proofs, points = self._search.subproblems[self._seen :], list(self._search.points)[self._points :]
         self._seen, self._points = self._seen + len(proofs), self._points + len(points)
         for one in proofs:
@@ -82,24 +82,24 @@ class _Regions:
 
     def next(self, asked: Sequence[Asked]) -> Asked | None:
         """Return the next question; None if this turn has no more, or if running ones may answer the rest."""
-        over = self.left | self._proved | {_key(*one) for one in asked}
+        over = self.left | self._proved | {_sort_key(*one) for one in asked}
         for k in (0, 1):
             if (k, BIG) not in over and self.open:
-                return k, _bounds(k, BIG)
+                return k, _bounds_of_zone(k, BIG)
         if len(asked) > 0 and not self._search.points:
             return None
         sizes = np.maximum(self._zones.upper - self._zones.lower.astype(np.float64), 1.0).prod(axis=1)
         if self._first is None and len(sizes):
             self._first = float(sizes.max())
         for zone in np.argsort(-sizes, kind="stable").tolist():
-            if any(self._within(zone, *one) for one in asked):
+            if any(self._is_about_zone(zone, *one) for one in asked):
                 continue
-            for k, bound in self._questions(zone, sizes[zone] >= LARGE * (self._first or 1.0)):
+            for k, bound in self._questions_about_zone(zone, sizes[zone] >= LARGE * (self._first or 1.0)):
                 if (k, bound) not in over:
-                    return k, _bounds(k, bound)
+                    return k, _bounds_of_zone(k, bound)
         return None
 
-    def _questions(self, zone: int, large: bool) -> Iterator[tuple[int, int]]:
+    def _questions_about_zone(self, zone: int, large: bool) -> Iterator[tuple[int, int]]:
         """Yield the questions about a region: the objective to minimise, and the bound on the second objective."""
         lower, upper = self._zones.lower[zone].tolist(), self._zones.upper[zone].tolist()
         k = self._order[0]
@@ -109,17 +109,17 @@ class _Regions:
                 yield k, middle
         yield from ((k, upper[1 - k]) for k in self._order)
 
-    def _within(self, zone: int, k: int, bounds: Any) -> bool:
+    def _is_about_zone(self, zone: int, k: int, bounds: Any) -> bool:
         """Return whether a question is about a region."""
         other = 1 - k
         return bool(self._zones.lower[zone, other] < bounds[0, other] <= self._zones.upper[zone, other])
 
 
-def _bounds(k: int, bound: int) -> Any:
+def _bounds_of_zone(k: int, bound: int) -> Any:
     bounds = np.full((1, 2), BIG, dtype=np.int64)
     bounds[0, 1 - k] = bound
     return bounds
 
 
-def _key(k: int, bounds: Any) -> tuple[int, int]:
+def _sort_key(k: int, bounds: Any) -> tuple[int, int]:
     return k, int(bounds[0, 1 - k])

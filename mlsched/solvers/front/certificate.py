@@ -52,7 +52,7 @@ class Subproblem:
     def proofs(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
         """Return `implies`; for two objectives also the reverse: f_j > box_j where f_k < lower[b]."""
         implied = self.implies(high)
-        return [*implied, *(_turned(*one) for one in implied)] if len(self.weights) == 2 else implied
+        return [*implied, *(_swap_objectives(*one) for one in implied)] if len(self.weights) == 2 else implied
 
     def _lower_bound(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
         """Return the lower bound on f_k in a box that follows from the answer; None if it is unbounded."""
@@ -73,7 +73,7 @@ class Subproblem:
         return total
 
 
-def _turned(k: int, bounds: Any, lower: Any) -> tuple[int, Any, Any]:
+def _swap_objectives(k: int, bounds: Any, lower: Any) -> tuple[int, Any, Any]:
     """Swap two objectives: f_k >= lower where f_j < bounds_j is the same as f_j >= bounds_j where f_k < lower."""
     turned = np.full_like(bounds, BIG)
     turned[:, k] = lower

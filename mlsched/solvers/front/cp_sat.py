@@ -62,7 +62,7 @@ class CpSatScalar:
         proto = self._model.proto
         count = len(proto.variables)
         self.objectives = [
-            _flatten(e, sign, k, count) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))
+            _linear_terms(e, sign, k, count) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))
         ]
         domains = [list(v.domain) for v in proto.variables]
         low = np.array([d[0] for d in domains], dtype=np.float64)
@@ -74,8 +74,8 @@ class CpSatScalar:
         # CP-SAT's variables are always bounded, so the objectives are too.
         self._low, self._high = [int(v or 0) for v in self.low], [int(v or 0) for v in self.high]
         self._first = len(proto.constraints)
-        small = _small(proto)
-        self._rows = self._add_rows()
+        small = _is_small_linear(proto)
+        self._rows = self._add_objective_rows()
         #: A second model for unions of boxes, since CP-SAT cannot remove constraints.
         self._joint: Any = None
         self._solver = within(Limits(threads=threads, seed=seed))
@@ -87,7 +87,7 @@ class CpSatScalar:
         for name, value in (parameters or {}).items():
             setattr(self._solver.parameters, name, value)
 
-    def _add_rows(self) -> list[Any]:
+    def _add_objective_rows(self) -> list[Any]:
         """Add the rows that bound the objectives, and return their domains."""
         from ortools.sat.python import cp_model
 
@@ -102,14 +102,14 @@ class CpSatScalar:
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         """Solve one sub-problem. The bound is CP-SAT's own integer, never a float."""
-        inner = [box for box in map(self._clipped, boxes) if box is not None]
+        inner = [box for box in map(self._clip_box, boxes) if box is not None]
         if not inner:
             return Answer("infeasible")
-        constant = self._set_cost(weights)
+        constant = self._set_weighted_sum(weights)
         for objective, row, low, *ends in zip(self.objectives, self._rows, self._low, *inner, strict=True):
             row.clear()
             row.extend([low - objective.constant, max(ends) - objective.constant])
-        self._set_hint(hint)
+        self._set_solution_hint(hint)
         if limit is not None:
             self._solver.parameters.max_time_in_seconds = max(0.001, limit)
         else:
@@ -118,16 +118,16 @@ class CpSatScalar:
             self._solver.parameters.max_deterministic_time = self.work
         else:
             self._solver.parameters.clear_max_deterministic_time()
-        asked = self._model if len(inner) == 1 else self._united(inner, hint)
+        asked = self._model if len(inner) == 1 else self._model_of_boxes(inner, hint)
         status = interruptible(lambda: self._solver.solve(asked), self.stop)
         return self._read(status.name, weights, constant)
 
-    def _clipped(self, box: Bounds) -> tuple[int, ...] | None:
+    def _clip_box(self, box: Bounds) -> tuple[int, ...] | None:
         """Return a box within the objectives' ranges; None if it is empty."""
         ends = tuple(h if u is None else min(u, h) for u, h in zip(box, self._high, strict=True))
         return ends if all(e >= low for e, low in zip(ends, self._low, strict=True)) else None
 
-    def _united(self, boxes: Sequence[tuple[int, ...]], hint: Solution | None) -> Any:
+    def _model_of_boxes(self, boxes: Sequence[tuple[int, ...]], hint: Solution | None) -> Any:
         """Return the model with a literal y_b per box, exactly one of them true: f_k <= sum_b box_bk y_b.
 
         It has one row per objective for any number of boxes. The rows are linear, so cuts and bounds can use them.
@@ -161,7 +161,7 @@ class CpSatScalar:
             return Answer("infeasible")
         if status not in ("OPTIMAL", "FEASIBLE", "UNKNOWN"):
             return Answer("failed", note=f"cp-sat: {status}: {self._model.validate().strip()}")
-        bound = self._trivial(weights)
+        bound = self._trivial_lower_bound(weights)
         # A search that a limit ends before it begins leaves a meaningless 0 there.
         if (proved := int(response.inner_objective_lower_bound)) or status == "OPTIMAL":
             bound = max(bound, proved + constant)
@@ -173,7 +173,7 @@ class CpSatScalar:
             return Answer("feasible", values, bound, tuple(x.tolist()))
         return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), tuple(x.tolist()))
 
-    def _set_cost(self, weights: Sequence[int]) -> int:
+    def _set_weighted_sum(self, weights: Sequence[int]) -> int:
         """Set the weighted sum as the objective; return its constant, which is left out so that bounds are integers."""
         from ortools.sat.python import cp_model
 
@@ -185,11 +185,11 @@ class CpSatScalar:
         self._model.minimize(cp_model.LinearExpr.weighted_sum(terms, total[used].tolist()) if terms else 0)
         return sum(w * o.constant for w, o in zip(weights, self.objectives, strict=True))
 
-    def _trivial(self, weights: Sequence[int]) -> int:
+    def _trivial_lower_bound(self, weights: Sequence[int]) -> int:
         """Return the lower bound of the weighted sum that follows from the variables' bounds."""
         return sum(w * low for w, low in zip(weights, self._low, strict=True))
 
-    def _set_hint(self, hint: Solution | None) -> None:
+    def _set_solution_hint(self, hint: Solution | None) -> None:
         self._model.clear_hints()
         if hint is not None:
             proto = self._model.proto.solution_hint
@@ -225,7 +225,7 @@ class CpSatScalar:
         def value(expression: Any) -> int:
             if type(expression) is cp_model.IntVar and 0 <= expression.index < len(solution):
                 return int(solution[expression.index])
-            return _flatten(expression, 1, 0, len(solution)).value(values)
+            return _linear_terms(expression, 1, 0, len(solution)).value(values)
 
         return value
 
@@ -234,7 +234,7 @@ class CpSatScalar:
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
 
 
-def _flatten(expression: Any, sign: int, number: int, count: int) -> Linear:
+def _linear_terms(expression: Any, sign: int, number: int, count: int) -> Linear:
     """Convert an expression of the caller's model to indices and integer coefficients."""
     from ortools.sat.python import cp_model
 
@@ -252,7 +252,7 @@ def _flatten(expression: Any, sign: int, number: int, count: int) -> Linear:
     return Linear.of(index, list(flat.coeffs), flat.offset, sign)
 
 
-def _small(proto: Any) -> bool:
+def _is_small_linear(proto: Any) -> bool:
     """Return whether the model is linear and has at most SMALL non-zeros."""
     total = 0
     for row in proto.constraints:

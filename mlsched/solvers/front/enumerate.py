@@ -211,10 +211,10 @@ def run(
     finally:
         if journal is not None:
             journal.close()
-    return _front(search, status, senses, again, variables, decode, chosen, time.perf_counter() - started)
+    return _front_of_search(search, status, senses, again, variables, decode, chosen, time.perf_counter() - started)
 
 
-def _front(
+def _front_of_search(
     search: Search,
     status: Any,
     senses: Sequence[str],

@@ -53,7 +53,7 @@ class HighsScalar:
         self._whole = Limits(threads=threads, seed=seed)
         self._highs = new_highs(self._whole)
         if len(self._columns):
-            check(self._highs.passModel(self._lp()), "passModel")
+            check(self._highs.passModel(self._highs_program()), "passModel")
         # Unions have a weaker relaxation, and with three objectives a union rarely has two boxes. CPU time of complete
         # fronts relative to single boxes: p = 3, assignment of 9 2.2, knapsack of 20 1.3; p = 4, up to 4 boxes,
         # knapsack of 20 1.3, ILP of 10 0.76; p = 5, knapsack of 10 0.65.
@@ -66,7 +66,7 @@ class HighsScalar:
             added = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
             check(added, "addRow")
 
-    def _lp(self) -> Any:
+    def _highs_program(self) -> Any:
         highspy, program = import_highspy(), self._program
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = len(program.lower), len(program.row_lower)
@@ -88,22 +88,22 @@ class HighsScalar:
         if not boxes:
             return Answer("infeasible")
         if not len(self._columns):
-            return self._constant(weights, boxes)
+            return self._answer_constant_model(weights, boxes)
         if len(boxes) > 1:
             # A row ends at the end of its loosest box: so each box must have an end, its own or the objective's.
             boxes = [tuple(h if u is None else u for u, h in zip(box, self.high, strict=True)) for box in boxes]
         self._bound(boxes)
-        cost, constant = self._cost(weights)
+        cost, constant = self._weighted_cost(weights)
         check(self._highs.changeColsCost(len(cost), self._columns, cost), "changeColsCost")
         self._highs.clearSolver()
         if hint is not None:
-            self._highs.setSolution(*self._start(hint, boxes))
-        ruling = self._ruling(limit)
+            self._highs.setSolution(*self._hint_columns(hint, boxes))
+        ruling = self._confirmed_ruling(limit)
         if ruling.claim.status == "unbounded":
             return self._unbounded_or_not(limit)
         return self._read(ruling, weights, boxes, constant)
 
-    def _ruling(self, limit: float | None) -> Ruling:
+    def _confirmed_ruling(self, limit: float | None) -> Ruling:
         """Return the result of HiGHS, for a model with continuous columns checked by another engine."""
         started = time.perf_counter()
         # HiGHS counts its run time from the first solve of an instance on.
@@ -113,9 +113,9 @@ class HighsScalar:
         claim, seconds = claim_of(self._highs), time.perf_counter() - started
         if not claim.proof or self._program.integer.all():
             return Ruling(claim)
-        return proved_twice(of_highs(self._highs), claim, self._limits(limit, seconds), seconds)
+        return proved_twice(of_highs(self._highs), claim, self._limits_of_solve(limit, seconds), seconds)
 
-    def _limits(self, limit: float | None, spent: float) -> Limits:
+    def _limits_of_solve(self, limit: float | None, spent: float) -> Limits:
         """Return the limits of one solve, after some seconds."""
         return dataclasses.replace(self._whole, seconds=None if limit is None else max(0.001, limit - spent))
 
@@ -130,7 +130,7 @@ class HighsScalar:
         This takes one row per objective, for any number of boxes, without large numbers.
         """
         count = len(boxes) if len(boxes) > 1 else 0
-        self._need(count)
+        self._ensure_literals(count)
         if self._literals:
             check(self._highs.changeRowBounds(self._last, float(count > 0), 1.0), "changeRowBounds")
         for b in range(self._literals):
@@ -145,7 +145,7 @@ class HighsScalar:
             top = np.inf if end is None else end + 0.5 - objective.constant
             check(self._highs.changeRowBounds(self._first + k, -np.inf, top), "changeRowBounds")
 
-    def _need(self, count: int) -> None:
+    def _ensure_literals(self, count: int) -> None:
         """Add literals until there are `count`, and the row that sums them."""
         if count and not self._literals:
             check(self._highs.addRow(0.0, 1.0, 0, np.zeros(0, dtype=np.int32), np.zeros(0)), "addRow")
@@ -158,7 +158,7 @@ class HighsScalar:
             )
             self._literals += 1
 
-    def _start(self, hint: Solution, boxes: Sequence[Bounds]) -> tuple[int, Any, Any]:
+    def _hint_columns(self, hint: Solution, boxes: Sequence[Bounds]) -> tuple[int, Any, Any]:
         """Return a hint, with the literal of a box that contains it, in the form of `setSolution`."""
         whole = np.zeros(len(hint) + self._literals)
         whole[: len(hint)] = hint
@@ -169,7 +169,7 @@ class HighsScalar:
                 break
         return len(whole), np.arange(len(whole), dtype=np.int32), whole
 
-    def _constant(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> Answer:
+    def _answer_constant_model(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> Answer:
         """Return the answer for a model without variables, which HiGHS refuses: it has at most one solution."""
         values = tuple(o.constant for o in self._objectives)
         fits = np.all(self._program.row_lower <= 0) and np.all(self._program.row_upper >= 0)
@@ -177,7 +177,7 @@ class HighsScalar:
             return Answer("infeasible")
         return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), ())
 
-    def _cost(self, weights: Sequence[int]) -> tuple[Any, int]:
+    def _weighted_cost(self, weights: Sequence[int]) -> tuple[Any, int]:
         cost = np.zeros(len(self._columns))
         for weight, objective in zip(weights, self._objectives, strict=True):
             cost[objective.index] += float(weight) * objective.coefficient
@@ -198,7 +198,7 @@ class HighsScalar:
             if proved:
                 return Answer("failed", note=f"{self.name}: a proof without a solution")
             return Answer("unknown", bound=bound)
-        solution = self._rounded(np.asarray(claim.solution)[: len(self._columns)])
+        solution = self._rounded_solution(np.asarray(claim.solution)[: len(self._columns)])
         if solution is None:
             return Answer("failed", note=f"{self.name}: the rounded solution breaks a row; scale the model down")
         x = np.array(solution)
@@ -217,7 +217,7 @@ class HighsScalar:
         zero = np.zeros(len(self._columns))
         check(self._highs.changeColsCost(len(zero), self._columns, zero), "changeColsCost")
         self._highs.clearSolver()
-        ruling = self._ruling(limit)
+        ruling = self._confirmed_ruling(limit)
         if ruling.doubt:
             return Answer("failed", note=f"not proved: {ruling.doubt}")
         if ruling.claim.status == "infeasible":
@@ -226,7 +226,7 @@ class HighsScalar:
             return Answer("unbounded")
         return Answer("failed", note=f"{self.name} ended with {ruling.claim}")
 
-    def _rounded(self, x: Any) -> Solution | None:
+    def _rounded_solution(self, x: Any) -> Solution | None:
         """Return the solution with rounded integer columns; None if that violates a row or a column's bound."""
         program = self._program
         exact = np.where(program.integer, np.rint(x), x)
@@ -267,6 +267,6 @@ class ScipScalar(HighsScalar):
             raise InvalidInput("backend = 'scip': needs a linear model of integer and continuous columns")
         return cls(scalar._program, threads=scalar._whole.threads, seed=scalar._whole.seed)
 
-    def _ruling(self, limit: float | None) -> Ruling:
-        claim: Claim = asked("scip", of_highs(self._highs), self._limits(limit, 0.0))
+    def _confirmed_ruling(self, limit: float | None) -> Ruling:
+        claim: Claim = asked("scip", of_highs(self._highs), self._limits_of_solve(limit, 0.0))
         return Ruling(claim)

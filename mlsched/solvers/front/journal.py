@@ -41,13 +41,13 @@ class Journal:
         except OSError as error:
             raise InvalidFile(f"{self.path}: cannot be opened: {error.strerror}; choose another place") from None
         try:
-            self._lock()
-            self._read()
+            self._lock_file()
+            self._read_answers()
         except BaseException:
             self.close()
             raise
 
-    def _lock(self) -> None:
+    def _lock_file(self) -> None:
         try:
             import fcntl
         except ImportError:  # not a POSIX system: the user must not open one file from two processes
@@ -59,20 +59,20 @@ class Journal:
                 f"{self.path}: is in use by another process; wait for it or choose another file"
             ) from None
 
-    def _read(self) -> None:
+    def _read_answers(self) -> None:
         content = self._stream.read()
         lines = content.split(b"\n")
         # A complete line ends in a newline; the bytes after the last newline are part of an interrupted write.
         whole, offset = lines[:-1], 0
         for number, line in enumerate(whole, 1):
-            data, chain = _parse(line, self._chain)
+            data, chain = _parse_line(line, self._chain)
             if data is None:
                 if number == len(whole) and number > 1 and not lines[-1]:
                     break
                 if number == 1:
                     raise InvalidFile(f"{self.path}: is not a journal of a front; choose another file")
                 raise InvalidFile(f"{self.path}, line {number}: is damaged; restore the file or start a new one")
-            self._take(number, data)
+            self._take_answer(number, data)
             self._chain = chain
             offset += len(line) + 1
         if offset == 0:
@@ -80,9 +80,9 @@ class Journal:
         self._stream.seek(offset)
         self._stream.truncate()
 
-    def _take(self, number: int, data: dict[str, Any]) -> None:
+    def _take_answer(self, number: int, data: dict[str, Any]) -> None:
         if number == 1:
-            self._compare(data)
+            self._compare_header(data)
             return
         try:
             values, solution = data["values"], data["solution"]
@@ -96,7 +96,7 @@ class Journal:
         except (KeyError, TypeError):
             raise InvalidFile(f"{self.path}, line {number}: lacks a field; start a new file") from None
 
-    def _compare(self, header: dict[str, Any]) -> None:
+    def _compare_header(self, header: dict[str, Any]) -> None:
         """Refuse a file of another model or of other settings."""
         if header.get("kind") != KIND:
             raise InvalidFile(f"{self.path}: kind: {header.get('kind')!r}, expected {KIND}; choose another file")
@@ -145,19 +145,19 @@ def _line(body: dict[str, Any], chain: int) -> tuple[str, int]:
     return f'{text[:-1]}, "check": {check}}}\n', check
 
 
-def _parse(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
+def _parse_line(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
     """Return the line's object and checksum; no object if the checksum does not continue the previous line's."""
     text, mark, check = line.rpartition(b', "check": ')
-    if not mark or zlib.crc32(text + b"}", chain) != _number(check):
+    if not mark or zlib.crc32(text + b"}", chain) != _parse_checksum(check):
         return None, 0
     try:
         data = json.loads(text + b"}")
     except ValueError:
         return None, 0
-    return data if isinstance(data, dict) else None, _number(check)
+    return data if isinstance(data, dict) else None, _parse_checksum(check)
 
 
-def _number(text: bytes) -> int:
+def _parse_checksum(text: bytes) -> int:
     """Parse a checksum and the end of the line; -1 if invalid. At most ten digits: Python refuses thousands."""
     digits = text[:-1]
     return int(digits) if text.endswith(b"}") and digits.isdigit() and len(digits) <= 10 else -1

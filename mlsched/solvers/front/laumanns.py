@@ -45,7 +45,7 @@ def run(search: Search) -> None:
             continue
         tops = cell
         for j in range(size):
-            cuts[j], cleared, moved = _cut(cuts[j], cleared, j, point[j + 1], int(tops[j]))
+            cuts[j], cleared, moved = _add_cut(cuts[j], cleared, j, point[j + 1], int(tops[j]))
             tops[j] = moved
         if cleared.size > CELLS:
             search.failures.append(f"laumanns: the grid has {cleared.size} cells; use method='tamby-vanderpooten'")
@@ -54,7 +54,7 @@ def run(search: Search) -> None:
         cleared[tuple(slice(a, b + 1) for a, b in zip(first, tops, strict=True))] = True
 
 
-def _cut(cuts: Any, cleared: Any, axis: int, at: int, top: int) -> tuple[Any, Any, int]:
+def _add_cut(cuts: Any, cleared: Any, axis: int, at: int, top: int) -> tuple[Any, Any, int]:
     """Add a cut: both halves of a cell are cleared if it was. `top`, the last cell below the bound, moves along."""
     place = int(np.searchsorted(cuts, at))
     if place < len(cuts) and cuts[place] == at:

@@ -44,9 +44,9 @@ class Linear:
         """Return the range under the variables' bounds (floats, maybe infinite); None for an infinite end."""
         smallest = np.where(self.coefficient > 0, low[self.index], high[self.index])
         largest = np.where(self.coefficient > 0, high[self.index], low[self.index])
-        return self._sum(smallest), self._sum(largest)
+        return self._weighted_sum(smallest), self._weighted_sum(largest)
 
-    def _sum(self, at: Any) -> int | None:
+    def _weighted_sum(self, at: Any) -> int | None:
         if not np.isfinite(at).all():
             return None
         return sum(int(c) * int(x) for c, x in zip(self.coefficient, at, strict=True)) + self.constant

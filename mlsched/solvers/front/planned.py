@@ -51,7 +51,7 @@ def front_of(
     chosen = [senses[name] for name in objectives]
     assert solver.fronts_by is not None
     workers = workers_of(method_of(settings.get("method"), len(objectives)), solver.fronts_by, threads)
-    question, scalar, close = _scalar(solver, instance, objectives, params, threads // workers, seed)
+    question, scalar, close = _scalar_backend(solver, instance, objectives, params, threads // workers, seed)
     again = replayer(solver, instance, objectives, params, threads=threads, seed=seed)
     try:
         front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
@@ -90,11 +90,11 @@ class _Again:
         for other in registry().available(self.instance.problem, "exact"):
             if other.fronts_by == backend:
                 values = self.params if other.name == self.name else resolve(other.name, other.parameters, {})
-                return _scalar(other, self.instance, self.objectives, values, self.threads, self.seed)[1]
+                return _scalar_backend(other, self.instance, self.objectives, values, self.threads, self.seed)[1]
         raise InvalidInput(f"backend = {backend!r}: {self.instance.problem} has no such formulation")
 
 
-def _scalar(
+def _scalar_backend(
     solver: Solver, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
     """Return the solver's formulation, the backend for its sub-problems, and the function that closes it."""
@@ -107,27 +107,31 @@ def _scalar(
     if question.assisted is None and question.parameters:
         from mlsched.solvers.front.cp_sat import CpSatScalar
 
-        sums = _sums(question, names)
+        sums = _objective_sums(question, names)
         scalar = CpSatScalar(question.model, sums, chosen, threads=threads, seed=seed, parameters=question.parameters)
-        return question, scalar, _nothing
+        return question, scalar, _close_nothing
     if question.assisted is None:
-        return question, scalar_of(question.model, _sums(question, names), chosen, threads=threads, seed=seed), _nothing
+        return (
+            question,
+            scalar_of(question.model, _objective_sums(question, names), chosen, threads=threads, seed=seed),
+            _close_nothing,
+        )
 
     def make(part: Formulation, workers: int, parameters: Mapping[str, Any]) -> Limited:
         from mlsched.solvers.front.cp_sat import CpSatScalar
 
-        sums = _sums(part, names)
+        sums = _objective_sums(part, names)
         return CpSatScalar(part.model, sums, chosen, threads=workers, seed=seed, parameters=parameters)
 
     assistant = question.assisted(make, threads, seed)
     return question, assistant, assistant.close
 
 
-def _nothing() -> None:
+def _close_nothing() -> None:
     """Close a backend that only uses memory."""
 
 
-def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
+def _objective_sums(question: Formulation, names: Sequence[str]) -> list[Any]:
     """Return each objective as one integer expression, the weighted sum of its terms, because fronts compare totals."""
     return [
         sum(t.weight * t.expression for t in question.objectives[name]) + question.constant.get(name, 0)

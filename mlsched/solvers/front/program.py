@@ -75,9 +75,9 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     except Exception as error:
         raise InvalidInput(f"the Pyomo model cannot be compiled as a linear program: {error}") from None
     integer = np.array([v.is_integer() for v in matrix.columns], dtype=bool)
-    made = [_linear(matrix, e, sign, k, integer) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))]
-    low = np.array([_end(v, v.lb, -np.inf) for v in matrix.columns], dtype=np.float64)
-    high = np.array([_end(v, v.ub, np.inf) for v in matrix.columns], dtype=np.float64)
+    made = [_linear_row(matrix, e, sign, k, integer) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))]
+    low = np.array([_finite_end(v, v.lb, -np.inf) for v in matrix.columns], dtype=np.float64)
+    high = np.array([_finite_end(v, v.ub, np.inf) for v in matrix.columns], dtype=np.float64)
     low, high = np.where(integer, np.ceil(low - ROUNDING), low), np.where(integer, np.floor(high + ROUNDING), high)
     return Program(
         matrix.starts,
@@ -95,13 +95,13 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     )
 
 
-def _end(variable: Any, bound: Any, missing: float) -> float:
+def _finite_end(variable: Any, bound: Any, missing: float) -> float:
     if variable.fixed:
         return float(variable.value)
     return missing if bound is None else float(bound)
 
 
-def _linear(matrix: Any, expression: Any, sign: int, number: int, integer: Any) -> Linear:
+def _linear_row(matrix: Any, expression: Any, sign: int, number: int, integer: Any) -> Linear:
     from pyomo.repn import generate_standard_repn
 
     try:
@@ -118,11 +118,11 @@ def _linear(matrix: Any, expression: Any, sign: int, number: int, integer: Any) 
     for variable, i in zip(flat.linear_vars, index, strict=True):
         if not integer[i]:
             raise InvalidInput(f"objective {number}: {variable.name} is continuous; only integer variables may appear")
-    whole = [_whole(c, number) for c in flat.linear_coefs]
-    return Linear.of(index, whole, _whole(flat.constant, number), sign)
+    whole = [_integer_coefficients(c, number) for c in flat.linear_coefs]
+    return Linear.of(index, whole, _integer_coefficients(flat.constant, number), sign)
 
 
-def _whole(number: Any, objective: int) -> int:
+def _integer_coefficients(number: Any, objective: int) -> int:
     value = float(number)
     if not abs(value - round(value)) <= ROUNDING:
         raise InvalidInput(
@@ -143,7 +143,7 @@ def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
         raise InvalidInput("a variable's domain has holes; a linear program cannot say so")
     rows: list[tuple[dict[int, int], float, float]] = []
     for constraint in proto.constraints:
-        rows += _rows_of(constraint)
+        rows += _rows_of_constraint(constraint)
     entries = sorted((j, r, c) for r, (terms, _, _) in enumerate(rows) for j, c in terms.items() if c)
     column = np.array([e[0] for e in entries], dtype=np.int64)
     return Program(
@@ -164,7 +164,7 @@ def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
 _ENDLESS = 2**62
 
 
-def _rows_of(constraint: Any) -> list[tuple[dict[int, int], float, float]]:
+def _rows_of_constraint(constraint: Any) -> list[tuple[dict[int, int], float, float]]:
     enforced = list(constraint.enforcement_literal)
     if constraint.has_linear() and not enforced:
         row = constraint.linear
@@ -177,18 +177,18 @@ def _rows_of(constraint: Any) -> list[tuple[dict[int, int], float, float]]:
             return [(terms, low, np.inf if ends[1] >= _ENDLESS else float(ends[1]))]
     if constraint.has_bool_or():
         clause = list(constraint.bool_or.literals) + [-e - 1 for e in enforced]
-        return [_count(clause, 1, np.inf)]
+        return [_cardinality_row(clause, 1, np.inf)]
     if constraint.has_bool_and() and enforced:
         negated = [-e - 1 for e in enforced]
-        return [_count([literal, *negated], 1, np.inf) for literal in constraint.bool_and.literals]
+        return [_cardinality_row([literal, *negated], 1, np.inf) for literal in constraint.bool_and.literals]
     if constraint.has_at_most_one() and not enforced:
-        return [_count(list(constraint.at_most_one.literals), -np.inf, 1)]
+        return [_cardinality_row(list(constraint.at_most_one.literals), -np.inf, 1)]
     if constraint.has_exactly_one() and not enforced:
-        return [_count(list(constraint.exactly_one.literals), 1, 1)]
+        return [_cardinality_row(list(constraint.exactly_one.literals), 1, 1)]
     raise InvalidInput("the CP-SAT model has a constraint other than linear rows and clauses; verify with 'cp-sat'")
 
 
-def _count(literals: list[int], low: float, high: float) -> tuple[dict[int, int], float, float]:
+def _cardinality_row(literals: list[int], low: float, high: float) -> tuple[dict[int, int], float, float]:
     """Return low <= number of true literals <= high as a row."""
     terms: dict[int, int] = {}
     shift = 0

@@ -103,7 +103,7 @@ class Front:
         if type(other) is not Front:
             return NotImplemented
         compared = [field.name for field in dataclasses.fields(self) if field.compare]
-        return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
+        return all(_equal_values(getattr(self, name), getattr(other, name)) for name in compared)
 
     def __hash__(self) -> int:
         """Hash the short identification of the front: solutions and parameters may be unhashable."""
@@ -130,13 +130,13 @@ class Front:
         compared
         first, have a column of their own ("deferred") if some point defers any.
         """
-        return self._columns(self.sort_keys)
+        return self._table_columns(self.sort_keys)
 
     def unproven_table(self) -> dict[str, Any]:
         """Return the same table for the plans without a proof."""
-        return self._columns(self.unproven)
+        return self._table_columns(self.unproven)
 
-    def _columns(self, sort_keys: Any) -> dict[str, Any]:
+    def _table_columns(self, sort_keys: Any) -> dict[str, Any]:
         names = self.objectives or tuple(f"f{k + 1}" for k in range(len(self.senses)))
         values = np.asarray(sort_keys, dtype=np.int64).reshape(-1, len(self.senses))
         columns = {name: values[:, k] for k, name in enumerate(names)}
@@ -165,7 +165,7 @@ class Front:
         rows = np.stack(list(columns.values()), axis=1).tolist()
         return html.titled_block("front", facts, html.html_table(header, rows, most=html.MAX_ROWS))
 
-    def _signs(self) -> Any:
+    def _signs_of_senses(self) -> Any:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)
 
     @validate_arguments
@@ -181,17 +181,19 @@ class Front:
         so the corners count as points for the upper bound; it is infinite if an open box is unbounded on its better
         side. The two are equal for a complete front.
         """
-        signs = self._signs()
+        signs = self._signs_of_senses()
         if len(ref) != len(signs):
             raise InvalidInput(f"ref: {list(ref)}, expected {len(signs)} numbers, one for each objective")
         end = np.asarray(ref, dtype=np.float64) * signs
         points = np.asarray(self.sort_keys, dtype=np.float64).reshape(-1, len(signs)) * signs
-        corners = np.array([_corner(box, self.senses) for box in self.open], dtype=np.float64).reshape(-1, len(signs))
-        lower = _volume(points, end)
+        corners = np.array([_best_corner(box, self.senses) for box in self.open], dtype=np.float64).reshape(
+            -1, len(signs)
+        )
+        lower = _dominated_volume(points, end)
         reachable = corners[(corners < end).all(axis=1)]
         if not np.isfinite(reachable).all():
             return lower, float("inf")
-        return lower, _volume(np.vstack([points, reachable]), end) if len(reachable) else lower
+        return lower, _dominated_volume(np.vstack([points, reachable]), end) if len(reachable) else lower
 
     @validate_arguments
     def verify(self, backend: str | Scalar | None = None) -> list[str]:
@@ -203,17 +205,21 @@ class Front:
         proved sub-problems, all points outside the open boxes are known. Failures of the backend, such as sums too
         large for floats, have a sentence, too.
         """
-        return self._denied_by(self._other(backend))
+        return self._disagreements_of(self._verifying_backend(backend))
 
-    def _denied_by(self, scalar: Scalar) -> list[str]:
+    def _disagreements_of(self, scalar: Scalar) -> list[str]:
         """Return the sentences of `verify`."""
-        points = [tuple(row) for row in (np.asarray(self.sort_keys) * self._signs()).tolist()]
-        wrong = [text for number in range(len(self.certificate.subproblems)) for text in self._replay(scalar, number)]
+        points = [tuple(row) for row in (np.asarray(self.sort_keys) * self._signs_of_senses()).tolist()]
+        wrong = [
+            text
+            for number in range(len(self.certificate.subproblems))
+            for text in self._replay_subproblem(scalar, number)
+        ]
         for point in points:
             # A point of its values is feasible and optimal: this also proves the point non-dominated.
             answer = scalar.minimise((1,) * len(point), (point,), None, None)
             if answer.status != "optimal" or answer.values != point:
-                wrong.append(_said(f"point {point}", "", scalar, answer, answer.values))
+                wrong.append(_disagreement_sentence(f"point {point}", "", scalar, answer, answer.values))
         _, upper = self.certificate.open_zones(points)
         if len(upper) != len(self.open):
             wrong.append(f"{len(upper)} zones follow to be open, not {len(self.open)}")
@@ -225,17 +231,17 @@ class Front:
         Raises Contradiction if it disagrees, BackendError if it fails at a sub-problem (HiGHS, if
         objectives are too large for floats), InvalidInput if there is not another engine for the model.
         """
-        scalar = self._other(backend)
+        scalar = self._verifying_backend(backend)
         if scalar.name == self.backend:
             raise InvalidInput(f"backend = '{scalar.name}': found the front itself; another engine must confirm it")
-        wrong = self._denied_by(scalar)
+        wrong = self._disagreements_of(scalar)
         if denied := [sentence for sentence in wrong if FAILED not in sentence]:
             raise Contradiction(f"{scalar.name} denies the front of {self.backend}: {denied[0]}")
         if wrong:
             raise BackendError(f"{scalar.name} can neither confirm nor deny the front of {self.backend}: {wrong[0]}")
         return dataclasses.replace(self, confirmed_by=scalar.name)
 
-    def _other(self, backend: str | Scalar | None) -> Scalar:
+    def _verifying_backend(self, backend: str | Scalar | None) -> Scalar:
         """Return the verifying backend: by default, the backend that did not find the front."""
         if backend is None:
             backend = {"cp-sat": "highs", "highs": "cp-sat"}.get(self.backend, self.backend)
@@ -249,7 +255,7 @@ class Front:
             raise InvalidInput(f"backend: {backend!r}, expected 'cp-sat', 'highs', 'scip' or an object with `minimise`")
         return self._scalar(backend) if isinstance(backend, str) else backend
 
-    def _replay(self, scalar: Scalar, number: int) -> list[str]:
+    def _replay_subproblem(self, scalar: Scalar, number: int) -> list[str]:
         one = self.certificate.subproblems[number]
         implied = one.implies(self.certificate.high)
         if not one.proved or not implied:
@@ -293,7 +299,7 @@ class Front:
             "complete": self.complete,
             "senses": list(self.senses),
             "sort_keys": np.asarray(self.sort_keys).tolist(),
-            "plans": None if self.plans is None else [_plain(plan) for plan in self.plans],
+            "plans": None if self.plans is None else [_plain_values(plan) for plan in self.plans],
             "open": [dataclasses.asdict(box) for box in self.open],
             **self._unproven_json(),
             "failures": list(self.failures),
@@ -310,11 +316,11 @@ class Front:
         """Return the unproven plans as JSON data, if any."""
         if not len(self.unproven):
             return {}
-        plans = None if self.unproven_plans is None else [_plain(plan) for plan in self.unproven_plans]
+        plans = None if self.unproven_plans is None else [_plain_values(plan) for plan in self.unproven_plans]
         return {"unproven": np.asarray(self.unproven).tolist(), "unproven_plans": plans}
 
 
-def _said(what: str, claimed: str, scalar: Scalar, answer: Answer, value: Any) -> str:
+def _disagreement_sentence(what: str, claimed: str, scalar: Scalar, answer: Answer, value: Any) -> str:
     """Format the sentence for a claim that another engine contradicts or fails to check."""
     if answer.status == "failed":
         return f"{what}: {scalar.name} {FAILED}: {answer.note}"
@@ -324,29 +330,29 @@ def _said(what: str, claimed: str, scalar: Scalar, answer: Answer, value: Any) -
 def _sub_problem(number: int, boxes: Sequence[Bounds], claimed: str, scalar: Scalar, answer: Answer) -> str:
     """Format such a sentence for a sub-problem."""
     what = f"sub-problem {number} (bounds {shown(boxes)})"
-    return _said(what, f"is said to be {claimed}; ", scalar, answer, answer.bound)
+    return _disagreement_sentence(what, f"is said to be {claimed}; ", scalar, answer, answer.bound)
 
 
-def _plain(plan: Any) -> Any:
+def _plain_values(plan: Any) -> Any:
     return plan.to_json() if hasattr(plan, "to_json") else repr(plan)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal_values(one: Any, other: Any) -> bool:
     """Compare two values that may be, or contain, arrays."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     if isinstance(one, (tuple, list)) and type(one) is type(other):
-        return len(one) == len(other) and all(map(_equal, one, other))
+        return len(one) == len(other) and all(map(_equal_values, one, other))
     return bool(one == other)
 
 
-def _corner(box: Box, senses: Sequence[str]) -> list[float]:
+def _best_corner(box: Box, senses: Sequence[str]) -> list[float]:
     """Return the best corner of a box, every objective minimised."""
     ends = [low if sense == "min" else high for low, high, sense in zip(box.lower, box.upper, senses, strict=True)]
     return [-np.inf if e is None else float(e if s == "min" else -e) for e, s in zip(ends, senses, strict=True)]
 
 
-def _volume(points: Any, end: Any) -> float:
+def _dominated_volume(points: Any, end: Any) -> float:
     """Return the hypervolume of points below `end`, every objective minimised."""
     import moocore
 
@@ -360,10 +366,13 @@ def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
     for bottom, top in zip(lower.tolist(), upper.tolist(), strict=True):
         low = [None if v <= -BIG else v for v in bottom]
         high = [None if v >= BIG else v - 1 for v in top]
-        pairs = [(a, b) if s == "min" else (_minus(b), _minus(a)) for a, b, s in zip(low, high, senses, strict=True)]
+        pairs = [
+            (a, b) if s == "min" else (_negated_value(b), _negated_value(a))
+            for a, b, s in zip(low, high, senses, strict=True)
+        ]
         made.append(Box(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)))
     return tuple(made)
 
 
-def _minus(value: int | None) -> int | None:
+def _negated_value(value: int | None) -> int | None:
     return None if value is None else -value

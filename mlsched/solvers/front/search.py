@@ -90,7 +90,7 @@ class Search:
         """Find a lower bound for each objective without one from the variables; refuse unbounded objectives."""
         for k in range(self.size):
             if self.low[k] is None:
-                answer = self._ask(_unit(self.size, k), ((None,) * self.size,))
+                answer = self._solve_and_record(_unit_weights(self.size, k), ((None,) * self.size,))
                 if answer.status == "optimal":
                     self.low[k] = answer.bound
 
@@ -109,7 +109,7 @@ class Search:
         return self._left >= MOST_LEFT and self._turn < len(TURNS) - 1
 
     @property
-    def _share(self) -> float | None:
+    def _seconds_of_turn(self) -> float | None:
         """Return the seconds per sub-problem in this turn; None for all remaining seconds."""
         share = TURNS[min(self._turn, len(TURNS) - 1)]
         return None if self._seconds is None or share is None else share * self._seconds
@@ -141,7 +141,7 @@ class Search:
                     self.subproblems.append(one)
                     self.recalled += 1
                 if min(weights) > 0:
-                    self._point(answer)
+                    self._keep_point(answer)
             self._opened = frozenset()
             self._unasked.clear()
             return recalled
@@ -151,13 +151,13 @@ class Search:
 
         A limit may have ended a run after the first of two stages. Another run may then have omitted the second.
         """
-        weights, boxes = self._question(k, bounds)
+        weights, boxes = self._first_stage(k, bounds)
         if self._journal is None or (weights, boxes) not in self._opened:
             return False
-        first = self._explored(k, self._journal.answers[weights, boxes], final=False)
+        first = self._explored_bounds(k, self._journal.answers[weights, boxes], final=False)
         if min(weights) > 0 or first.lower_bound >= np.atleast_2d(bounds)[0, k]:
             return True
-        return self._ties(k, boxes, first.lower_bound) in self._opened
+        return self._second_stage(k, boxes, first.lower_bound) in self._opened
 
     def end(self) -> None:
         """End the running solves."""
@@ -172,53 +172,55 @@ class Search:
         objectives' ranges, so that one unit of it outweighs them. In two stages, f_k is minimised, and then the sum
         with f_k fixed, by the backend's own weights (`Scalar.ties`) if it has any.
         """
-        weights, boxes = self._question(k, bounds)
-        first = self._ask(weights, boxes)
+        weights, boxes = self._first_stage(k, bounds)
+        first = self._solve_and_record(weights, boxes)
         if min(weights) > 0:
-            return self._explored(k, first)
-        explored = self._explored(k, first, final=False)
+            return self._explored_bounds(k, first)
+        explored = self._explored_bounds(k, first, final=False)
         if explored.failed or explored.lower_bound >= np.atleast_2d(bounds)[0, k]:
             # Solutions are at or above bounds[k]: the zones are empty, and the second stage could only find a known
             # point.
             return dataclasses.replace(explored, point=None)
-        ties, fixed = self._ties(k, boxes, explored.lower_bound)
-        second = self._explored(k, self._ask(ties, fixed, first.solution))
+        ties, fixed = self._second_stage(k, boxes, explored.lower_bound)
+        second = self._explored_bounds(k, self._solve_and_record(ties, fixed, first.solution))
         if second.point is None and not second.failed:
-            self._fail(f"infeasible although {explored.lower_bound} was attained", fixed)
+            self._record_failure(f"infeasible although {explored.lower_bound} was attained", fixed)
             return Explored(explored.lower_bound, None, failed=True)
         return Explored(explored.lower_bound, second.point, second.failed)
 
-    def _question(self, k: int, bounds: Any) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
+    def _first_stage(self, k: int, bounds: Any) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
         """Return weights and boxes of the single stage, or of the first of two, whose other weights are 0."""
         rows = np.atleast_2d(bounds).tolist()
         boxes = tuple(sorted(tuple(None if j == k or b >= BIG else b - 1 for j, b in enumerate(row)) for row in rows))
-        weight = self._weight(k, loosest(boxes))
+        weight = self._one_stage_weight(k, loosest(boxes))
         if weight is None:
-            return _unit(self.size, k), boxes
+            return _unit_weights(self.size, k), boxes
         return tuple(weight if j == k else 1 for j in range(self.size)), boxes
 
-    def _ties(self, k: int, boxes: tuple[Bounds, ...], value: int) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
+    def _second_stage(
+        self, k: int, boxes: tuple[Bounds, ...], value: int
+    ) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
         """Return weights and boxes of the second of two stages, after the first has found the smallest f_k."""
         fixed = tuple(tuple(value if j == k else u for j, u in enumerate(box)) for box in boxes)
         return (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed), fixed
 
-    def _explored(self, k: int, answer: Answer, final: bool = True) -> Explored:
+    def _explored_bounds(self, k: int, answer: Answer, final: bool = True) -> Explored:
         if answer.status == "infeasible":
             return Explored(BIG, None)
         if answer.status != "optimal" or answer.values is None or answer.solution is None:
             return Explored(-BIG, None, failed=True)
         if final:
-            self._point(answer)
+            self._keep_point(answer)
         return Explored(answer.values[k], answer.values)
 
-    def _point(self, answer: Answer) -> None:
+    def _keep_point(self, answer: Answer) -> None:
         """Keep the point of an answer to a sub-problem whose weights are all above 0: such a point is non-dominated."""
         with self._lock:
             if answer.values is not None and answer.solution is not None and answer.values not in self.points:
                 self.points[answer.values] = answer.solution
                 self._known = np.vstack([self._known, answer.values])
 
-    def _weight(self, k: int, upper: Bounds) -> int | None:
+    def _one_stage_weight(self, k: int, upper: Bounds) -> int | None:
         """Return W for one stage; None for two stages."""
         if (self._stages or self.scalar.stages) == "two":
             return None
@@ -226,16 +228,16 @@ class Search:
         for j in range(self.size):
             low, high = self.low[j], self.high[j] if upper[j] is None else upper[j]
             if low is None or high is None:
-                self._needs("an objective without bounds")
+                self._refuse_one_stage("an objective without bounds")
                 return None
             most += max(abs(low), abs(high))
             weight += max(0, high - low) if j != k else 0
         if most * weight > self.scalar.largest:
-            self._needs(f"a weighted sum beyond {self.scalar.largest}")
+            self._refuse_one_stage(f"a weighted sum beyond {self.scalar.largest}")
             return None
         return weight
 
-    def _needs(self, what: str) -> None:
+    def _refuse_one_stage(self, what: str) -> None:
         """Refuse the request for one stage if it is impossible."""
         if self._stages == "one":
             raise InvalidInput(f"stages = 'one': would need {what}; use stages='two'")
@@ -251,7 +253,9 @@ class Search:
         best = int(np.argmin(totals))
         return int(totals[best]), self.points[tuple(known[best].tolist())]
 
-    def _ask(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None) -> Answer:
+    def _solve_and_record(
+        self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None
+    ) -> Answer:
         """Return the checked and recorded answer to one sub-problem, from the journal or the backend."""
         with self._lock:
             if (proved := self._proved.get((weights, boxes))) is not None:
@@ -262,12 +266,12 @@ class Search:
                 self._unasked.remove((weights, boxes))
                 self.recalled += 1
         if answer is None:
-            hint = start if start is not None else self._start(weights, boxes, best)
-            solved = self._solve(weights, boxes, hint)
+            hint = start if start is not None else self._best_start(weights, boxes, best)
+            solved = self._solve_subproblem(weights, boxes, hint)
             with self._lock:
                 if self.workers > 1:
                     best = self._best(weights, boxes)  # other threads may have found points
-                answer = self._check(solved, weights, boxes, None if best is None else best[0])
+                answer = self._check_answer(solved, weights, boxes, None if best is None else best[0])
                 if self._journal is not None and answer.status in ("optimal", "infeasible"):
                     self._journal.add(weights, boxes, answer)
         with self._lock:
@@ -275,10 +279,10 @@ class Search:
                 self._proved[weights, boxes] = answer
             if answer.values is not None and answer.solution is not None and answer.values not in self.points:
                 self.unproven[answer.values] = answer.solution
-            self._record(weights, boxes, answer)
+            self._record_answer(weights, boxes, answer)
         return answer
 
-    def _start(
+    def _best_start(
         self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], best: tuple[int, Solution] | None
     ) -> Solution | None:
         """Return the best known solution of a sub-problem, with or without a proof."""
@@ -293,22 +297,22 @@ class Search:
             return totals[min(totals)]
         return None if best is None else best[1]
 
-    def _record(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
+    def _record_answer(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
         """Record an answer; stop at a limit, and note a failure without a proof."""
         self.subproblems.append(Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note))
         if answer.status == "unbounded":
             k = int(np.argmax(weights))
             raise InvalidInput(f"objective {k} is unbounded; bound the variables in it")
         if answer.status in ("feasible", "unknown") and (remaining := self._deadline.remaining()) is not None:
-            if self._share is None or remaining <= 0:
+            if self._seconds_of_turn is None or remaining <= 0:
                 raise Stop("time limit")
             self.cut, self._left = True, self._left + 1
         elif answer.status not in ("optimal", "infeasible"):
-            self._fail(answer.note or "gave up without a limit", boxes)
+            self._record_failure(answer.note or "gave up without a limit", boxes)
         if self._progress is not None:
             self._progress(len(self.points), self.solves + self.recalled)
 
-    def _solve(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], hint: Solution | None) -> Answer:
+    def _solve_subproblem(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], hint: Solution | None) -> Answer:
         remaining = self._deadline.remaining()
         if remaining is not None and remaining <= 0:
             raise Stop("time limit")
@@ -318,7 +322,7 @@ class Search:
             self.solves += 1
         scalar = self._free.get()
         try:
-            share = self._share
+            share = self._seconds_of_turn
             limit = remaining if remaining is None or share is None else min(remaining, share)
             return scalar.minimise(weights, boxes, hint, limit)
         except Exception as error:  # a backend's exception must not lose the points found so far
@@ -326,10 +330,12 @@ class Search:
         finally:
             self._free.put(scalar)
 
-    def _fail(self, note: str, boxes: tuple[Bounds, ...]) -> None:
+    def _record_failure(self, note: str, boxes: tuple[Bounds, ...]) -> None:
         self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {shown(boxes)}): {note}".replace("\n", " "))
 
-    def _check(self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None) -> Answer:
+    def _check_answer(
+        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None
+    ) -> Answer:
         """Return the answer, or a failed one if it contradicts itself or the value of the best known point."""
         if answer.status == "infeasible":
             wrong = "called infeasible" if known is not None else ""
@@ -360,5 +366,5 @@ class Search:
         return ""
 
 
-def _unit(size: int, k: int) -> tuple[int, ...]:
+def _unit_weights(size: int, k: int) -> tuple[int, ...]:
     return tuple(int(j == k) for j in range(size))

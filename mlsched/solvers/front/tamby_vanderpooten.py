@@ -39,9 +39,13 @@ def run(search: Search) -> None:
     free = list(range(search.size)) if search.scalar.favourite is None else [search.scalar.favourite]
     with Crew(search) as crew:
         while True:
-            while crew.room and not search.turn_over and (asked := _next(search, zones, floor, free, crew)) is not None:
+            while (
+                crew.room
+                and not search.turn_over
+                and (asked := _next_question(search, zones, floor, free, crew)) is not None
+            ):
                 if search.recallable and not search.recalls(*asked):
-                    free = _recall(search, zones, floor, free)
+                    free = _recall_journal(search, zones, floor, free)
                     continue
                 crew.submit(*asked)
                 free = free[1:]
@@ -63,7 +67,7 @@ def run(search: Search) -> None:
                 floor[k] = search.low[k] = explored.lower_bound
 
 
-def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew) -> tuple[int, Any] | None:
+def _next_question(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew) -> tuple[int, Any] | None:
     """Return the next question; None at the end, or if the first point must be known before."""
     if not len(zones) or any(search.recalls(*one) for one in crew.asked):
         return None  # the journal's answers follow immediately
@@ -75,7 +79,7 @@ def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew)
     return None if selected is None else (selected[1], zones.upper[selected[0]])
 
 
-def _recall(search: Search, zones: Zones, floor: Any, free: list[int]) -> list[int]:
+def _recall_journal(search: Search, zones: Zones, floor: Any, free: list[int]) -> list[int]:
     """Apply the journal's answers to the zones; return the objectives that still need an unbounded solve."""
     for one in search.recall():
         for k, bounds, lower in one.implies(search.high):

@@ -45,7 +45,7 @@ class Zones:
         within = (self.upper[:, None, others] <= bounds[None, :, others]).all(axis=2)
         proved = np.where(within, lower, -BIG).max(axis=1)
         np.maximum(self.lower[:, k], proved, out=self.lower[:, k])
-        self._keep(self.lower[:, k] < self.upper[:, k])
+        self._keep_zones(self.lower[:, k] < self.upper[:, k])
         known = self._proofs[k]
         weaker = (known[:, None, others] <= bounds[None, :, others]).all(axis=2) & (known[:, -1:] <= lower)
         rows = np.column_stack([bounds, lower])
@@ -61,17 +61,17 @@ class Zones:
         upper, lower = [self.upper[~hit]], [self.lower[~hit]]
         failed = [self.failed[~hit]]
         for k in range(self.size):
-            chosen = self._maximal(parents, k, point)
+            chosen = self._maximal_children(parents, k, point)
             child, bound = parents[chosen], proved[chosen]
             child[:, k] = point[k]
-            self._inherit(child, bound, point[k], parents[chosen, k].max(initial=point[k]), k)
+            self._inherit_proofs(child, bound, point[k], parents[chosen, k].max(initial=point[k]), k)
             alive = (bound < child).all(axis=1)
             upper.append(child[alive])
             lower.append(bound[alive])
             failed.append(np.zeros((int(alive.sum()), self.size), dtype=np.int8))
         self.upper, self.lower, self.failed = np.vstack(upper), np.vstack(lower), np.vstack(failed)
 
-    def _maximal(self, parents: Any, k: int, point: Any) -> Any:
+    def _maximal_children(self, parents: Any, k: int, point: Any) -> Any:
         """Return indices of the parents whose k-th child is maximal among the children and the zones on its face."""
         others = self._others[k]
         face = self.upper[(self.upper[:, k] == point[k]) & (point[others] < self.upper[:, others]).all(axis=1)]
@@ -83,7 +83,7 @@ class Zones:
         keep &= ~(contains & (~contains.T | first)).any(axis=1)
         return np.flatnonzero(keep)
 
-    def _inherit(self, child: Any, lower: Any, at: int, before: int, changed: int) -> None:
+    def _inherit_proofs(self, child: Any, lower: Any, at: int, before: int, changed: int) -> None:
         """Raise the children's lower bounds by the proofs that did not reach their parents.
 
         In component `changed`, children end at `at` and parents at `before` or less: a proof whose bound is between
@@ -102,7 +102,7 @@ class Zones:
                 proved = np.where(within, fresh[None, :, -1], -BIG).max(axis=1)
                 np.maximum(lower[:, k], proved, out=lower[:, k])
 
-    def _keep(self, alive: Any) -> None:
+    def _keep_zones(self, alive: Any) -> None:
         if not alive.all():
             self.upper, self.lower, self.failed = self.upper[alive], self.lower[alive], self.failed[alive]
 
@@ -119,8 +119,8 @@ class Zones:
         asked: (k, bounds) of the running questions. Zones that their answers may affect are selected last, zones of
         running questions never. favourite: the k of every sub-problem, unless that has failed.
         """
-        open_ = (self.failed < 2) & ~self._asked(asked, equal=True)[:, None]
-        elsewhere = open_ & ~self._asked(asked, equal=False)[:, None]
+        open_ = (self.failed < 2) & ~self._zones_in_progress(asked, equal=True)[:, None]
+        elsewhere = open_ & ~self._zones_in_progress(asked, equal=False)[:, None]
         open_ = elsewhere if elsewhere.any() else open_
         if not open_.any():
             return None
@@ -136,7 +136,7 @@ class Zones:
         group = np.flatnonzero(usable[:, k] & (self.failed[:, k] == 0) & (self.upper[:, k] == self.upper[zone, k]))
         return group[np.argsort(-size[group, k], kind="stable")][:most], k
 
-    def _asked(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
+    def _zones_in_progress(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
         """Return which zones are within the bounds of running questions; with `equal`, which are themselves running."""
         matched = np.zeros(len(self), dtype=bool)
         for k, bounds in asked:
@@ -147,4 +147,4 @@ class Zones:
 
     def fail(self, k: int, bounds: Any) -> None:
         """Record a failure to minimise f_k in zones: several are next searched one by one, a single one never."""
-        self.failed[self._asked([(k, bounds)], equal=True), k] = 1 if len(bounds) > 1 else 2
+        self.failed[self._zones_in_progress([(k, bounds)], equal=True), k] = 1 if len(bounds) > 1 else 2

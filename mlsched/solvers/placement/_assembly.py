@@ -71,9 +71,9 @@ class Assembly:
         self.room = (bound.value + 1 - above) * SCALE - 1
         self.whole: IntArray = np.stack([self.space.pace.workers, self.space.pace.ps])
         self.is_new = np.arange(self.space.total) >= self.space.running
-        self.cuts = [self._cuts(job) for job in range(self.space.total)]
+        self.cuts = [self._cuts_of_job(job) for job in range(self.space.total)]
 
-    def _cuts(self, job: int) -> tuple[IntArray, IntArray]:
+    def _cuts_of_job(self, job: int) -> tuple[IntArray, IntArray]:
         """Return the speeds of the cuts of a job, ascending, and the smallest cost of a cut of at most each speed."""
         own = np.flatnonzero(self.master.cuts.job == job)
         order = own[np.argsort(self.master.cuts.speed[own], kind="stable")]
@@ -104,8 +104,8 @@ class Assembly:
             np.concatenate([states.used[row], column[:, None]], axis=1),
             cost[row, which],
         )
-        more = more.keep(self._fitting(more, elsewhere))
-        return more.keep(self._better(more, elsewhere))
+        more = more.keep(self._completable_rows(more, elsewhere))
+        return more.keep(self._promising_rows(more, elsewhere))
 
     def spend(self, states: int) -> None:
         """Count examined states, or raise TooManyStates."""
@@ -113,7 +113,7 @@ class Assembly:
             raise TooManyStates(self.states)
         self.states += states
 
-    def _fitting(self, states: States, elsewhere: IntArray) -> IntArray:
+    def _completable_rows(self, states: States, elsewhere: IntArray) -> IntArray:
         """Return rows whose tasks do not exceed their jobs, and that the other servers may complete."""
         hosted = np.stack([states.w, states.p], axis=1)[:, :, self.space.running :]
         whole, rest = self.whole[:, self.space.running :], elsewhere[:, self.space.running :]
@@ -121,7 +121,7 @@ class Assembly:
         wrong = np.asarray((hosted > whole).any(axis=1) | (begun & (hosted + rest < whole).any(axis=1)))
         return np.flatnonzero(~wrong.any(axis=1) & (begun.sum(axis=1) <= self.space.most))
 
-    def _better(self, states: States, elsewhere: IntArray) -> IntArray:
+    def _promising_rows(self, states: States, elsewhere: IntArray) -> IntArray:
         """Return rows that a plan of value above `above` may contain, by speeds and by prices."""
         space, first = self.space, self.space.running
         begun = states.slowdown[:, first:] > 0
@@ -140,7 +140,7 @@ class Assembly:
 
     def joined(self, one: States, other: States) -> tuple[int, IntArray] | None:
         """Return (value, configurations used) of the best joint plan above `above` of two states, or None."""
-        keys, theirs = self._missing(one, hosted=True), self._missing(other, hosted=False)
+        keys, theirs = self._missing_tasks(one, hosted=True), self._missing_tasks(other, hosted=False)
         _, number = np.unique(np.concatenate([keys, theirs]), axis=0, return_inverse=True)
         keys, theirs = np.split(number.reshape(-1), [len(keys)])
         order = np.argsort(theirs, kind="stable")
@@ -161,7 +161,7 @@ class Assembly:
         used = np.concatenate([one.used[row[best]], other.used[mate[best]]])
         return int(values[best]), np.bincount(used, minlength=len(self.master.table))
 
-    def _missing(self, states: States, hosted: bool) -> IntArray:
+    def _missing_tasks(self, states: States, hosted: bool) -> IntArray:
         """Return, for each new job that a state hosts partly, its hosted or its missing tasks; 0 for all others."""
         w, p = states.w[:, self.space.running :], states.p[:, self.space.running :]
         whole: IntArray = self.whole[:, self.space.running :]

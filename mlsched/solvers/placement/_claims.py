@@ -41,7 +41,7 @@ class PlacingOptions(Options):
         self.names.append("new")
         self.capacities = np.zeros(len(self.names))
         self.capacities[-1] = claim.capacity["new"]
-        row = [self._row(*one) for one in claim.hosted]
+        row = [self._row_of_speed(*one) for one in claim.hosted]
         self.contents = [[[row[i] for i in option] for option in options] for options in claim.options]
         self.flat = [np.array([r for o in options for r in o], dtype=np.int64) for options in self.contents]
         self.starts = [np.concatenate([[0], np.cumsum([len(o) for o in options])]) for options in self.contents]
@@ -50,7 +50,7 @@ class PlacingOptions(Options):
         self.columns: list[tuple[int, int, int]] = []  # block, speed, cut of a job or content of a server (-1: neither)
         self.known = set[tuple[int, int, int]]()
 
-    def _row(self, job: int, part: str, speed: int) -> int:
+    def _row_of_speed(self, job: int, part: str, speed: int) -> int:
         """Return the row of tasks of this speed, or of the next higher speed with a row."""
         levels = self.levels[job, part]
         return self.first[job, part] + int(np.searchsorted(-levels, -speed, side="right")) - 1
@@ -80,15 +80,15 @@ class PlacingOptions(Options):
         """Return the least priced cost in each block, and the best options with negative reduced cost."""
         least, columns = np.zeros(len(self.counts)), list[Column]()
         for job in range(self.claim.jobs):
-            least[job], more = self._cuts(job, price, float(of_block[job]), sides.get(job, ()))
+            least[job], more = self._cuts_of_job(job, price, float(of_block[job]), sides.get(job, ()))
             columns += more
         for k in range(len(self.contents)):
             block = self.claim.jobs + k
-            least[block], more = self._hosts(k, price, float(of_block[block]))
+            least[block], more = self._hosts_of_claim(k, price, float(of_block[block]))
             columns += more
         return least, columns
 
-    def _hosts(self, k: int, price: Any, of_block: float) -> tuple[float, list[Column]]:
+    def _hosts_of_claim(self, k: int, price: Any, of_block: float) -> tuple[float, list[Column]]:
         earned = np.add.reduceat(np.append(price[self.flat[k]], 0.0), self.starts[k][:-1])
         earned[np.diff(self.starts[k]) == 0] = 0.0
         good = np.flatnonzero((-earned < of_block - 1e-7 - 1e-9 * abs(of_block)) & ~self.inside[k])
@@ -99,12 +99,12 @@ class PlacingOptions(Options):
         rows = [self.contents[k][i] for i in best.tolist()]
         return -float(earned.max()), [(block, 0.0, r, [-1.0] * len(r)) for r in rows]
 
-    def _cuts(self, job: int, price: Any, of_block: float, sides: Sides) -> tuple[float, list[Column]]:
+    def _cuts_of_job(self, job: int, price: Any, of_block: float, sides: Sides) -> tuple[float, list[Column]]:
         claim, speeds, new = self.claim, self.speeds[job], job >= self.claim.runs
-        least = 0.0 if new and self._admits(sides, 0, {}) else np.inf
+        least = 0.0 if new and self._is_admitted(sides, 0, {}) else np.inf
         found: list[tuple[float, int, int]] = []
         for c, cut in enumerate(claim.cuts[job]):
-            if not cut or not self._admits([side for side in sides if side[0] != "speed"], 0, cut):
+            if not cut or not self._is_admitted([side for side in sides if side[0] != "speed"], 0, cut):
                 continue  # waiting is one of the first columns
             top = min(claim.speeds[job][part][-1] for part in cut)
             able = speeds[speeds <= top]
@@ -124,7 +124,7 @@ class PlacingOptions(Options):
         columns: list[Column] = []
         for _, speed, c in sorted(found)[:MORE]:
             cut = claim.cuts[job][c]
-            rows, amounts = [self._row(job, part, speed) for part in cut], [float(n) for n in cut.values()]
+            rows, amounts = [self._row_of_speed(job, part, speed) for part in cut], [float(n) for n in cut.values()]
             if new:
                 rows, amounts = [*rows, len(self.names) - 1], [*amounts, 1.0]
             columns.append((job, float(-speed), rows, amounts))
@@ -132,7 +132,7 @@ class PlacingOptions(Options):
             self.known.add((job, speed, c))
         return least, columns
 
-    def _admits(self, sides: Any, speed: int, cut: dict[str, int]) -> bool:
+    def _is_admitted(self, sides: Any, speed: int, cut: dict[str, int]) -> bool:
         return all(sign * (speed if row == "speed" else cut.get(row, 0)) <= most for row, sign, most in sides)
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
@@ -140,7 +140,7 @@ class PlacingOptions(Options):
         good = np.ones(len(self.columns), dtype=bool)
         for k, (block, speed, c) in enumerate(self.columns):
             if 0 <= block < self.claim.jobs and block in sides:
-                good[k] = self._admits(sides[block], speed, {} if c < 0 else self.claim.cuts[block][c])
+                good[k] = self._is_admitted(sides[block], speed, {} if c < 0 else self.claim.cuts[block][c])
         return good
 
     def branch(self, taken: Any, price: Any) -> Branch | None:

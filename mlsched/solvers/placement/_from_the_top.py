@@ -138,7 +138,7 @@ def prove(
         return search.outcome()
     try:
         table = search.space.configurations(search.lower, MOST_CONFIGURATIONS, search.deadline)
-        return _bounded(search, table, solver)
+        return _bound_by_relaxations(search, table, solver)
     except TooMany:
         search.stopped = "backend"
     except OutOfTime:
@@ -146,7 +146,7 @@ def prove(
     return search.outcome()
 
 
-def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
+def _bound_by_relaxations(search: Search, table: Table, solver: Solver) -> Outcome:
     """Run step 2 of this module's docstring, then step 3."""
     alive: list[dict[int, int]] | None = None
     master, priced = None, None
@@ -178,7 +178,7 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
         remaining = search.remaining()
         if remaining is None:
             break
-        answer = _above(search, master, priced, target, hard, solver)
+        answer = _solve_above_target(search, master, priced, target, hard, solver)
         search.spend(answer.work)
         if answer.plan is not None:
             search.offer(answer.plan)
@@ -197,7 +197,7 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
     return search.outcome()
 
 
-def _slice(search: Search) -> Limits | None:
+def _limits_of_master(search: Search) -> Limits | None:
     """Return the share of the remaining limits for one integer master; None if they are used up."""
     remaining = search.remaining()
     if remaining is None:
@@ -210,7 +210,9 @@ def _slice(search: Search) -> Limits | None:
     )
 
 
-def _above(search: Search, master: Master, priced: Bound | None, target: int, hard: bool, solver: Solver) -> Answer:
+def _solve_above_target(
+    search: Search, master: Master, priced: Bound | None, target: int, hard: bool, solver: Solver
+) -> Answer:
     """Return the best plan over the columns that plans above `target` can use.
 
     LPs remove columns as long as that shrinks the master. Then the master is solved for a plan above the target, or,
@@ -227,7 +229,7 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
     """
     while priced is not None:
         rows, cuts = priced.useful(target)
-        assembled = _assembled(search, master, priced, target, int(rows.sum()))
+        assembled = _assemble_above_target(search, master, priced, target, int(rows.sum()))
         if assembled is not None:
             return assembled
         before = len(master.table) + len(master.cuts.job)
@@ -239,7 +241,7 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
         priced = None if prices is None else price(master, prices)
         if priced is not None and priced.value <= target:
             return Answer("infeasible", None, None, {})
-    remaining = _slice(search)
+    remaining = _limits_of_master(search)
     if not _answerable(master):
         return Answer("infeasible", None, None, {})
     if remaining is None:
@@ -249,7 +251,7 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
     return Answer(solved.status, plan, solved.bound, solved.work)
 
 
-def _assembled(search: Search, master: Master, priced: Bound, target: int, columns: int) -> Answer | None:
+def _assemble_above_target(search: Search, master: Master, priced: Bound, target: int, columns: int) -> Answer | None:
     """Return the best plan above `target` assembled from `columns` configurations; None if they are too many."""
     remaining = search.remaining()
     if columns > search.most_assembled or remaining is None:
@@ -277,7 +279,7 @@ def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:
     return alive
 
 
-def _complete(space: Space, table: Table) -> bool:
+def _has_all_classes(space: Space, table: Table) -> bool:
     """Return whether every class still has a configuration."""
     return len(np.unique(table.group)) == len(space.classes)
 
@@ -285,7 +287,10 @@ def _complete(space: Space, table: Table) -> bool:
 def _answerable(master: Master) -> bool:
     """Return whether the master has any plan: every class needs a configuration and every running job a cut."""
     jobs = np.unique(master.cuts.job)
-    return _complete(master.space, master.table) and int((jobs < master.space.running).sum()) == master.space.running
+    return (
+        _has_all_classes(master.space, master.table)
+        and int((jobs < master.space.running).sum()) == master.space.running
+    )
 
 
 def check_size(instance: Instance) -> None:

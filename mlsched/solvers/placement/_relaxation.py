@@ -33,7 +33,7 @@ def solve(master: Master, seconds: float | None) -> Any:
     lp, a = highs_model(master)
     costs, most = np.asarray(lp.col_cost_).copy(), np.asarray(lp.col_upper_).copy()
     columns = np.concatenate([np.flatnonzero(active), np.arange(len(table), lp.num_col_)])
-    highs = _fresh(lp, a, columns, costs, most)
+    highs = _highs_of_columns(lp, a, columns, costs, most)
     best, prices, again = None, None, True
     while True:
         if (remaining := deadline.remaining(MOMENT)) is not None:
@@ -48,7 +48,7 @@ def solve(master: Master, seconds: float | None) -> Any:
             value = -highs.getInfo().objective_function_value
             if active.all() or bound <= value * (1 + CLOSE):
                 return prices
-            more = _worth_most(master, duals, active)
+            more = _most_valuable_columns(master, duals, active)
         elif again and not deadline.passed():
             again, more = False, np.zeros(0, dtype=np.int64)  # a warm start may fail: solve once without it
         else:
@@ -71,10 +71,10 @@ def solve(master: Master, seconds: float | None) -> Any:
         elif highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             return prices
         else:
-            highs = _fresh(lp, a, columns, costs, most)
+            highs = _highs_of_columns(lp, a, columns, costs, most)
 
 
-def _fresh(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
+def _highs_of_columns(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
     """Return HiGHS with some columns of an LP."""
     import highspy
 
@@ -82,12 +82,12 @@ def _fresh(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
     highspy.Highs.resetGlobalScheduler(True)
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
-    _restrict(lp, a, columns, costs, most)
+    _restrict_columns(lp, a, columns, costs, most)
     highs.passModel(lp)
     return highs
 
 
-def _restrict(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
+def _restrict_columns(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
     """Restrict an LP to some columns."""
     kept = a[:, columns]
     lp.num_col_ = len(columns)
@@ -95,7 +95,7 @@ def _restrict(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = kept.indptr, kept.indices, kept.data
 
 
-def _worth_most(master: Master, prices: Any, active: Any) -> Any:
+def _most_valuable_columns(master: Master, prices: Any, active: Any) -> Any:
     """Return, per class, the best few configurations outside the LP whose value exceeds all inside it."""
     worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
     chosen = []

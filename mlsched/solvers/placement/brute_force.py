@@ -34,9 +34,9 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     w, p = np.zeros((2, 1, jobs, servers), dtype=np.int64)
     free, placed = instance.server_free[..., None].copy(), np.zeros(1, dtype=np.int64)
     for j in range(jobs):
-        mine_w, mine_p = _whole(instance, j, servers)
-        banned = _banned(instance, j, w + p)
-        options, rows = _fitting(instance, j, (mine_w, mine_p), free, banned, placed < most, deadline)
+        mine_w, mine_p = _placements_of_job(instance, j, servers)
+        banned = _conflicting_servers(instance, j, w + p)
+        options, rows = _fitting_pairs(instance, j, (mine_w, mine_p), free, banned, placed < most, deadline)
         new_w, new_p = w[rows], p[rows]
         new_w[:, j], new_p[:, j] = mine_w[options], mine_p[options]
         w, p = np.concatenate([w, new_w]), np.concatenate([p, new_p])
@@ -50,7 +50,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     return Outcome("optimal", Plan(workers=w[best], ps=p[best]), value, work={"plans": len(w)})
 
 
-def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
+def _conflicting_servers(instance: Instance, job: int, tasks: IntArray) -> Any:
     """Return on which servers of which plans (servers x plans) a type conflicts with that of `job`.
 
     tasks (plans x jobs x servers): number of tasks of each new job on a server.
@@ -63,7 +63,7 @@ def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
     return banned
 
 
-def _fitting(
+def _fitting_pairs(
     instance: Instance,
     job: int,
     ways: tuple[IntArray, IntArray],
@@ -123,20 +123,20 @@ def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray, deadline: De
     return best, value
 
 
-def _whole(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArray]:
+def _placements_of_job(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArray]:
     """Return all placements of all tasks of `job` on servers: workers and PSs, placements x servers."""
-    of_w, of_p = (_split(int(n), servers) for n in (instance.job_workers[job], instance.job_ps[job]))
+    of_w, of_p = (_split_count(int(n), servers) for n in (instance.job_workers[job], instance.job_ps[job]))
     if len(of_w) * len(of_p) * servers > MOST_PLANS:
         raise TooLarge(f"brute-force: job {job} has too many placements: use cp-sat or highs")
     return np.repeat(of_w, len(of_p), axis=0), np.tile(of_p, (len(of_w), 1))
 
 
-def _split(count: int, servers: int) -> Any:
+def _split_count(count: int, servers: int) -> Any:
     """Return all vectors of `servers` counts that sum to `count`."""
     if servers == 1:
         return np.array([[count]], dtype=np.int64)
     rows = []
     for first in range(count + 1):
-        rest = _split(count - first, servers - 1)
+        rest = _split_count(count - first, servers - 1)
         rows.append(np.concatenate([np.full((len(rest), 1), first), rest], axis=1))
     return np.concatenate(rows)

@@ -46,9 +46,9 @@ class HostingOptions(Options):
         for t in tes:
             columns += [(count + t, 0.0, (), ()), (count + t, float(self.claim.waiting), (t,), (-1.0,))]
             self.columns += [(count + t, frozenset()), (count + t, frozenset([t]))]
-        return columns + self._alone()
+        return columns + self._single_hostings()
 
-    def _alone(self) -> list[Column]:
+    def _single_hostings(self) -> list[Column]:
         """Return every TE job by itself on its cheapest nodes, so that its first price is not the waiting cost."""
         if self.rooms is None:
             return []
@@ -57,7 +57,7 @@ class HostingOptions(Options):
             fits = np.flatnonzero((self.rooms.amount >= need).all(axis=1))
             for row in fits[np.argsort(self.rooms.cost[fits], kind="stable")][:FIRST_NODES].tolist():
                 if (int(self.rooms.node[row]), frozenset([t])) not in self.known:
-                    made.append(self._column(int(self.rooms.node[row]), (t,)))
+                    made.append(self._column_of_hosting(int(self.rooms.node[row]), (t,)))
         return made
 
     def named(self, price: Any) -> dict[str, float]:
@@ -69,15 +69,17 @@ class HostingOptions(Options):
         claim, least = self.claim, of_block.copy()
         below = (of_block - 1e-7 - 1e-10 * np.abs(of_block))[: claim.nodes]
         columns: list[Column] = []
-        for n, priced, hosted in self._hosted(np.minimum(price, claim.waiting), below, sides):
+        for n, priced, hosted in self._cheap_hostings(np.minimum(price, claim.waiting), below, sides):
             least[n] = min(least[n], priced)
             if (n, frozenset(hosted)) not in self.known:
-                columns.append(self._column(n, hosted))
+                columns.append(self._column_of_hosting(n, hosted))
         for t, p in enumerate(price.tolist()):
             least[claim.nodes + t] = min(0.0, claim.waiting - p)
         return least, columns
 
-    def _hosted(self, price: Any, below: Any, sides: dict[int, Sides]) -> Iterator[tuple[int, float, tuple[int, ...]]]:
+    def _cheap_hostings(
+        self, price: Any, below: Any, sides: dict[int, Sides]
+    ) -> Iterator[tuple[int, float, tuple[int, ...]]]:
         """Yield the hostings of nodes that cost less than `below`: (node, priced cost, TE jobs)."""
         if self.rooms is None:
             return
@@ -94,7 +96,7 @@ class HostingOptions(Options):
             for cost, hosted in self.claim.hosted(n, rounded, sides[n], round(float(below[n]) * SCALE), False):
                 yield n, cost / SCALE, hosted
 
-    def _column(self, n: int, hosted: tuple[int, ...]) -> Column:
+    def _column_of_hosting(self, n: int, hosted: tuple[int, ...]) -> Column:
         """Return the hosting in its cheapest room, independent of the room in which it was found."""
         assert self.rooms is not None
         row = self.rooms.cheapest(n, hosted)

@@ -77,7 +77,7 @@ class RunState:
         self.te_queue, self.victims, self.queue = list[int](), list[int](), list[int]()
         self.promised = NOWHERE  # node promised to the first TE job in the queue
         self.intervals = self.te_slowdown = self.be_slowdown = 0
-        self._advance()
+        self._advance_to_question()
 
     asking: int | None
 
@@ -109,7 +109,7 @@ class RunState:
             row = room[self.node[job]]
             for r, amount in enumerate(demand[job]):
                 row[r] += amount
-        return [n for n, row in enumerate(room) if _fits(demand[self.asking], row)]
+        return [n for n, row in enumerate(room) if _fits_on_node(demand[self.asking], row)]
 
     def decided(self, node: int, victims: tuple[int, ...]) -> RunState:
         """Return the state at the next question after this answer."""
@@ -127,15 +127,15 @@ class RunState:
             new.ends[job] = released if paused else min(new.ends[job], released)
         for job in victims:
             if not jobs.grace[job]:
-                new._leave(job, new.now)
+                new._leave_node(job, new.now)
         new.asking = None
-        if not new._serve():
-            new._advance()
+        if not new._start_waiting_jobs():
+            new._advance_to_question()
         return new
 
     # -- the run ------------------------------------------------------------------------------------------------------
 
-    def _advance(self) -> None:
+    def _advance_to_question(self) -> None:
         """Advance to the next question or the end."""
         jobs, many = self.jobs, len(self.jobs.submit)
         while True:
@@ -146,40 +146,40 @@ class RunState:
                 return  # the end: as long as jobs wait, some job uses a node
             self.now = jobs.next_tick(max(event, self.now + 1))
             for job, time in [pair for pair in self.ends.items() if pair[1] <= self.now]:
-                self._leave(job, time)
+                self._leave_node(job, time)
             while self.submitted < many and jobs.submit[self.submitted] <= self.now:
                 (self.te_queue if jobs.te[self.submitted] else self.queue).append(self.submitted)
                 self.submitted += 1
-            if self._serve():
+            if self._start_waiting_jobs():
                 return
 
-    def _serve(self) -> bool:
+    def _start_waiting_jobs(self) -> bool:
         """Start the jobs that can start; return True at a question about a TE job."""
         while self.te_queue:
             job = self.te_queue[0]
-            node = self._first_fit(job, self.promised)
+            node = self._first_fitting_node(job, self.promised)
             if node == NOWHERE:
                 if self.promised != NOWHERE or self.refused:
                     return False
                 self.asking = job
                 return True
-            self._place(self.te_queue.pop(0), node)
+            self._place_job(self.te_queue.pop(0), node)
             self.promised = NOWHERE
         for queue in (self.victims, self.queue):
             while queue:
-                node = self._first_fit(queue[0])
+                node = self._first_fitting_node(queue[0])
                 if node == NOWHERE:
                     return False
-                self._place(queue.pop(0), node)
+                self._place_job(queue.pop(0), node)
         return False
 
-    def _first_fit(self, job: int, promised: int = NOWHERE) -> int:
+    def _first_fitting_node(self, job: int, promised: int = NOWHERE) -> int:
         demand = self.jobs.demand[job]
-        if promised != NOWHERE and _fits(demand, self.free[promised]):
+        if promised != NOWHERE and _fits_on_node(demand, self.free[promised]):
             return promised
-        return next((n for n, row in enumerate(self.free) if _fits(demand, row)), NOWHERE)
+        return next((n for n, row in enumerate(self.free) if _fits_on_node(demand, row)), NOWHERE)
 
-    def _place(self, job: int, node: int) -> None:
+    def _place_job(self, job: int, node: int) -> None:
         if self.signal[job] >= 0:
             self.intervals += self.now - self.signal[job]
             self.signal[job] = -1
@@ -189,29 +189,29 @@ class RunState:
         for r, amount in enumerate(self.jobs.demand[job]):
             row[r] -= amount
         if self.jobs.te[job]:
-            self.te_slowdown += self._slowdown(job, self.now + self.jobs.execution[job])
+            self.te_slowdown += self._slowdown_of_job(job, self.now + self.jobs.execution[job])
 
-    def _slowdown(self, job: int, finish: int) -> int:
+    def _slowdown_of_job(self, job: int, finish: int) -> int:
         """Return the slowdown of a job that finishes at this time, in millionths."""
         execution = self.jobs.execution[job]
         return 10**6 + 10**6 * (finish - self.jobs.submit[job] - execution) // execution
 
-    def _leave(self, job: int, time: int) -> None:
+    def _leave_node(self, job: int, time: int) -> None:
         jobs = self.jobs
         del self.ends[job]
         row = self.free[self.node[job]]
         for r, amount in enumerate(jobs.demand[job]):
             row[r] += amount
         self.node[job], self.refused = NOWHERE, False
-        self.remaining[job] -= self._credit(job, time)
+        self.remaining[job] -= self._seconds_of_work(job, time)
         if self.remaining[job]:
             bisect.insort(self.victims, job)
             return
         self.signal[job] = -1
         if not jobs.te[job]:
-            self.be_slowdown += self._slowdown(job, time)
+            self.be_slowdown += self._slowdown_of_job(job, time)
 
-    def _credit(self, job: int, time: int) -> int:
+    def _seconds_of_work(self, job: int, time: int) -> int:
         """Return the seconds of work that a job has done on its node when it leaves at this time."""
         worked, h = time - self.start[job], self.jobs.horizon
         if self.signal[job] < 0:
@@ -227,16 +227,16 @@ class RunState:
         rows = tuple(zip(self.remaining, self.node, self.start, self.signal, self.count, strict=True))
         return self.now, self.asking, self.promised, self.refused, rows
 
-    def _back(self, job: int, end: int) -> int | None:
+    def _earliest_return(self, job: int, end: int) -> int | None:
         """Return the first time at which a draining victim may run again; None if it finishes before."""
-        credit = self._credit(job, end)
+        credit = self._seconds_of_work(job, end)
         return None if credit == self.remaining[job] else self.jobs.next_tick(end)
 
     def interval_bound(self) -> int:
         """Return a lower bound on the sum of re-scheduling intervals of every run from here."""
         total = self.intervals + sum(self.now - self.signal[job] for job in self.victims)
         for job, end in self.ends.items():
-            if self.signal[job] >= 0 and (back := self._back(job, end)) is not None:
+            if self.signal[job] >= 0 and (back := self._earliest_return(job, end)) is not None:
                 total += back - self.signal[job]
         return total
 
@@ -244,10 +244,10 @@ class RunState:
         """Return a lower bound on the sum of TE slowdowns of every run from here."""
         jobs, total = self.jobs, self.te_slowdown
         for job in self.te_queue:
-            total += self._slowdown(job, self.now + jobs.execution[job])
+            total += self._slowdown_of_job(job, self.now + jobs.execution[job])
         for job in range(self.submitted, len(jobs.submit)):
             if jobs.te[job]:
-                total += self._slowdown(job, jobs.ticked[job] + jobs.execution[job])
+                total += self._slowdown_of_job(job, jobs.ticked[job] + jobs.execution[job])
         return total
 
     def be_slowdown_bound(self) -> int:
@@ -256,13 +256,15 @@ class RunState:
         for job, end in self.ends.items():
             if jobs.te[job]:
                 continue
-            back = self._back(job, end) if self.signal[job] >= 0 else None
-            total += self._slowdown(job, end if back is None else back + self.remaining[job] - self._credit(job, end))
+            back = self._earliest_return(job, end) if self.signal[job] >= 0 else None
+            total += self._slowdown_of_job(
+                job, end if back is None else back + self.remaining[job] - self._seconds_of_work(job, end)
+            )
         for job in (*self.victims, *self.queue):
-            total += self._slowdown(job, self.now + self.remaining[job])
+            total += self._slowdown_of_job(job, self.now + self.remaining[job])
         for job in range(self.submitted, len(jobs.submit)):
             if not jobs.te[job]:
-                total += self._slowdown(job, jobs.ticked[job] + jobs.execution[job])
+                total += self._slowdown_of_job(job, jobs.ticked[job] + jobs.execution[job])
         return total
 
     def victim_bound(self) -> int:
@@ -279,5 +281,5 @@ LOWER_BOUNDS: dict[str, Callable[[RunState], int]] = {
 }
 
 
-def _fits(demand: list[int], free: list[int]) -> bool:
+def _fits_on_node(demand: list[int], free: list[int]) -> bool:
     return all(d <= f for d, f in zip(demand, free, strict=True))

@@ -44,7 +44,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     chosen = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1
     base = BASES[objective](instance, candidates, chosen)
     cost_of_waiting = 1 + int(base.max(initial=0))
-    room = _room(instance, candidates, chosen)
+    room = _free_for_te_jobs(instance, candidates, chosen)
     best: tuple[int, tuple[int, ...], int] | None = None
     for te_node in deadline.over(itertools.product(range(-1, nodes), repeat=tes)):
         need = np.zeros_like(instance.node_free)
@@ -64,7 +64,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     return Outcome("optimal", plan, best[0], work={"plans": plans})
 
 
-def _room(instance: Instance, candidates: Any, chosen: Any) -> Any:
+def _free_for_te_jobs(instance: Instance, candidates: Any, chosen: Any) -> Any:
     """Return the resources for TE jobs on each node: sets of victims x nodes x resources."""
     released = np.zeros((len(candidates), *instance.node_free.shape), dtype=np.int64)
     released[np.arange(len(candidates)), instance.job_node[candidates]] = instance.job_demand[candidates]

@@ -103,14 +103,14 @@ class _Search:
         if self.bound < self.value:
             relaxed.dive()
         if self.bound < self.value:
-            self._integer(self.columns, SHARE)
+            self._solve_integer_program(self.columns, SHARE)
         if self.bound < self.value and not self.rooms.tabulable:
             relaxed.to_the_end()
-            self._integer(self.columns, SHARE)
+            self._solve_integer_program(self.columns, SHARE)
         if self.bound < self.value:
             self._within_the_gap(*relaxed.best)
 
-    def _hosted(self, plan: Plan) -> dict[Key, int]:
+    def _hostings_of_plan(self, plan: Plan) -> dict[Key, int]:
         """Return the hostings of a plan, with their costs."""
         by_node: dict[int, list[int]] = {}
         for t, n in enumerate(plan.te_node.tolist()):
@@ -141,7 +141,7 @@ class _Search:
                     self.stopped = "backend"
                     return
                 continue
-            if not self._integer({**self.columns, **columns}, 1.0):
+            if not self._solve_integer_program({**self.columns, **columns}, 1.0):
                 return
             self.bound = max(self.bound, min(self.value, -(-int(proven + slack) // SCALE)))
             if self.value == before and self.bound < self.value:
@@ -156,9 +156,9 @@ class _Search:
             fits = np.flatnonzero((rooms.amount >= need).all(axis=1))
             for row in fits[np.argsort(rooms.cost[fits], kind="stable")][:FIRST_NODES].tolist():
                 found.setdefault((int(rooms.node[row]), (t,)), int(rooms.cost[row]))
-        return found | self._hosted(self.plan)
+        return found | self._hostings_of_plan(self.plan)
 
-    def _integer(self, columns: dict[Key, int], share: float) -> bool:
+    def _solve_integer_program(self, columns: dict[Key, int], share: float) -> bool:
         """Solve the integer program over some columns from the incumbent; return whether it was solved completely."""
         self.deadline.check()
         remaining = self.deadline.remaining()
@@ -172,7 +172,7 @@ class _Search:
         self.work["nodes"] += max(0, highs.getInfo().mip_node_count)
         if highs.getInfo().primal_solution_status == import_highspy().SolutionStatus.kSolutionStatusFeasible:
             taken = np.flatnonzero(np.asarray(highs.getSolution().col_value)[: len(keys)] > 0.5)
-            self.offer(self._plan([keys[k] for k in taken.tolist()]))
+            self.offer(self._plan_of_hostings([keys[k] for k in taken.tolist()]))
         if status == known.kTimeLimit:
             self.stopped = "time limit"
         return bool(status == known.kOptimal)
@@ -195,7 +195,7 @@ class _Search:
         lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
         return lp
 
-    def _plan(self, hosted: list[Key]) -> Plan:
+    def _plan_of_hostings(self, hosted: list[Key]) -> Plan:
         """Return the plan of some hostings; a TE job in several of them uses the first."""
         te_node, victims = [-1] * len(self.instance.te_demand), list[int]()
         for n, jobs in hosted:
@@ -224,12 +224,12 @@ class _Relaxed:
         self.program = Relaxation([1] * nodes, [-1.0] * self.tes, 2.0 * search.waiting)
         self.program.add([(n, 0.0, (), ()) for n in range(nodes)])
         self.place: dict[Key, int] = {}  # column of each hosting
-        self._let_wait(min(search.waiting, 1 + 4 * max(single, default=0)))
-        self._add(first)
+        self._add_waiting_columns(min(search.waiting, 1 + 4 * max(single, default=0)))
+        self._add_new_columns(first)
         nothing = np.zeros(0, dtype=np.int64)
         self.best: tuple[float, IntArray, IntArray] = (-math.inf, nothing, nothing)
 
-    def _let_wait(self, cost: int) -> None:
+    def _add_waiting_columns(self, cost: int) -> None:
         self.waiting = cost
         self.program.add([(-1, float(cost), (t,), (-1.0,)) for t in range(self.tes)])
         self.waits = np.arange(self.program.columns - self.tes, self.program.columns, dtype=np.int64)
@@ -238,34 +238,34 @@ class _Relaxed:
         """Run step 1: while fast pricing finds hostings of negative reduced cost."""
         exact = self.search.rooms.tabulable
         while True:
-            priced, least, relaxed = self._solved()
-            found = list(self._found(priced, least))
+            priced, least, relaxed = self._solve_relaxation()
+            found = list(self._priced_hostings(priced, least))
             if exact:
                 for node, cost, _ in found:
                     least[node] = cost
-                self._proven(priced.price, least)
+                self._update_bound(priced.price, least)
             if self.search.bound >= self.search.value:
                 return
-            if not self._add(_columns(self.search.rooms, found)) and not self._dearer(relaxed):
+            if not self._add_new_columns(_columns(self.search.rooms, found)) and not self._raise_waiting_cost(relaxed):
                 break
         if not exact:  # every hosting costs at least as much than the float value minus its margin
             lowest = np.zeros(len(least))
             np.minimum.at(lowest, self.search.rooms.node, priced.least - priced.margin)
-            self._proven(priced.price, np.floor(lowest).astype(np.int64))
+            self._update_bound(priced.price, np.floor(lowest).astype(np.int64))
 
     def to_the_end(self) -> None:
         """Run step 4: until all reduced costs are non-negative."""
         while True:
-            priced, least, relaxed = self._solved()
-            if self._add(_columns(self.search.rooms, priced.greedy(least))):
+            priced, least, relaxed = self._solve_relaxation()
+            if self._add_new_columns(_columns(self.search.rooms, priced.greedy(least))):
                 continue
             found = list(itertools.islice(priced.hostings(least, self.search.deadline), MOST_AT_ONCE))
             if len(found) < MOST_AT_ONCE:  # then all are known
                 for node, cost, _ in found:
                     least[node] = min(int(least[node]), cost)
-                self._proven(priced.price, least)
+                self._update_bound(priced.price, least)
             if self.search.bound >= self.search.value or not (
-                self._add(_columns(self.search.rooms, found)) or self._dearer(relaxed)
+                self._add_new_columns(_columns(self.search.rooms, found)) or self._raise_waiting_cost(relaxed)
             ):
                 return
 
@@ -273,7 +273,7 @@ class _Relaxed:
         """Run step 2: repeatedly fix the largest hosting of the relaxation, and generate columns."""
         search, taken = self.search, dict[int, Key]()
         while True:
-            relaxed = self._among(taken)
+            relaxed = self._solve_with_selected(taken)
             shares = {key: float(relaxed.taken[at]) for key, at in self.place.items() if key[0] not in taken}
             most = max(shares.values(), default=0.0)
             if most < 1e-6:
@@ -281,28 +281,28 @@ class _Relaxed:
             for key, share in shares.items():
                 if share >= min(most, SURE) and key[0] not in taken:
                     taken[key[0]] = key
-                    self._allow(key[0], key)
-        search.offer(search._plan(list(taken.values())))
+                    self._allow_hostings(key[0], key)
+        search.offer(search._plan_of_hostings(list(taken.values())))
         for node in taken:
-            self._allow(node, None)
+            self._allow_hostings(node, None)
 
-    def _among(self, taken: Collection[int]) -> Relaxed:
+    def _solve_with_selected(self, taken: Collection[int]) -> Relaxed:
         """Solve the relaxation where nodes without a selected hosting get only existing columns."""
         while True:
-            priced, least, relaxed = self._solved()
+            priced, least, relaxed = self._solve_relaxation()
             least[list(taken)] = NOTHING
-            if not self._add(_columns(self.search.rooms, self._found(priced, least))):
+            if not self._add_new_columns(_columns(self.search.rooms, self._priced_hostings(priced, least))):
                 return relaxed
 
-    def _allow(self, node: int, only: Key | None) -> None:
+    def _allow_hostings(self, node: int, only: Key | None) -> None:
         """Allow only this hosting of a node, or all."""
         own = {None: node} | {key: at for key, at in self.place.items() if key[0] == node}
         self.program.allow(np.array(list(own.values())), np.array([only is None or key == only for key in own]))
 
-    def _found(self, priced: Priced, least: IntArray) -> Iterable[tuple[int, int, tuple[int, ...]]]:
+    def _priced_hostings(self, priced: Priced, least: IntArray) -> Iterable[tuple[int, int, tuple[int, ...]]]:
         return priced.tabulated(least) if self.search.rooms.tabulable else priced.greedy(least)
 
-    def _solved(self) -> tuple[Priced, IntArray, Relaxed]:
+    def _solve_relaxation(self) -> tuple[Priced, IntArray, Relaxed]:
         """Solve the relaxation; return the rooms at its prices, its least priced cost per node, and its solution."""
         relaxed = self.program.solve(self.search.deadline)
         self.search.work["relaxations"] += 1
@@ -310,22 +310,22 @@ class _Relaxed:
         least = np.minimum(0, np.ceil(relaxed.of_block * SCALE)).astype(np.int64)  # the empty hosting costs 0
         return Priced(self.search.rooms, price), least, relaxed
 
-    def _dearer(self, relaxed: Relaxed) -> bool:
+    def _raise_waiting_cost(self, relaxed: Relaxed) -> bool:
         """Raise the waiting cost if any job waits."""
         if self.waiting == self.search.waiting or float(relaxed.taken[self.waits].sum()) < 1e-6:
             return False
         self.program.allow(self.waits, np.zeros(self.tes, dtype=bool))
-        self._let_wait(min(self.search.waiting, 16 * self.waiting))
+        self._add_waiting_columns(min(self.search.waiting, 16 * self.waiting))
         return True
 
-    def _proven(self, price: IntArray, least: IntArray) -> None:
+    def _update_bound(self, price: IntArray, least: IntArray) -> None:
         """Update the proven bound by prices: a TE job waits rather than pay more than D, so prices are at most D."""
         proven = int(least.sum()) + int(price.sum())
         if proven > self.best[0]:
             self.best = (proven, price, least)
             self.search.bound = max(self.search.bound, -(-proven // SCALE))
 
-    def _add(self, columns: dict[Key, int]) -> bool:
+    def _add_new_columns(self, columns: dict[Key, int]) -> bool:
         """Add new columns; return whether there were any."""
         known = self.search.columns
         new = {key: cost for key, cost in columns.items() if key not in known}

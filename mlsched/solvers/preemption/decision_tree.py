@@ -65,7 +65,7 @@ class Search:
         self._serial = itertools.count()
         self._open: list[tuple[int, int, int, RunState, Answer | None]] = []
         self._known: dict[tuple[object, ...], int] = {}
-        self._meet(root, None, 0)
+        self._add_reached_state(root, None, 0)
 
     def run(self, deadline: Deadline, most_nodes: float | None) -> StoppedBy:
         """Search until the proof or a limit."""
@@ -81,10 +81,12 @@ class Search:
             self.nodes += 1
             assert state.asking is not None
             for node, victims in answers(state):
-                self._meet(state.decided(node, victims), Answer(state.asking, node, victims, before), 1 - minus_depth)
+                self._add_reached_state(
+                    state.decided(node, victims), Answer(state.asking, node, victims, before), 1 - minus_depth
+                )
         return "proof"
 
-    def _meet(self, state: RunState, given: Answer | None, depth: int) -> None:
+    def _add_reached_state(self, state: RunState, given: Answer | None, depth: int) -> None:
         """Add a reached state: record an end, open a node, or drop a duplicate."""
         bound = self.lower_bound(state)
         if self.value is not None and bound >= self.value:

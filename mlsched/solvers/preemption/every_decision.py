@@ -45,10 +45,10 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Decisions
                         further.carry_out(asking, node, victims)
                         stack.append((further, [*given, (asking, node, victims)]))
     assert best is not None  # every question has an answer, so some run ends
-    return Outcome("optimal", _plan(best[1]), best[0], work={"questions": asked})
+    return Outcome("optimal", _plan_of_answers(best[1]), best[0], work={"questions": asked})
 
 
-def _plan(given: list[tuple[int, int, list[int]]]) -> Decisions:
+def _plan_of_answers(given: list[tuple[int, int, list[int]]]) -> Decisions:
     return Decisions(
         te=ints(te for te, _, _ in given),
         node=ints(node for _, node, _ in given),

@@ -89,8 +89,8 @@ def trees(
                 said(part, sign * bound, f"{nodes} nodes")
 
         try:
-            options = _options(instance.problem, claim, deadline)
-            proof = prove(options, deadline, at, spend, functools.partial(_hand_on, options, better))
+            options = _options_of_claim(instance.problem, claim, deadline)
+            proof = prove(options, deadline, at, spend, functools.partial(_pass_on_plan, options, better))
         except OutOfTime:
             raise BackendError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):
@@ -102,14 +102,14 @@ def trees(
     return [proof.tree for proof in made], bound
 
 
-def _hand_on(options: Options, better: Callable[[Plan], None], taken: Any) -> None:
+def _pass_on_plan(options: Options, better: Callable[[Plan], None], taken: Any) -> None:
     """Pass on the prover's plan, if its options give one."""
     plan = options.plan(taken)
     if plan is not None:
         better(plan)
 
 
-def _options(problem: str, claim: Any, deadline: Deadline) -> Options:
+def _options_of_claim(problem: str, claim: Any, deadline: Deadline) -> Options:
     """Return the options of a claim for the prover; the problem's own types of claims are in its `_claims.py`."""
     if isinstance(claim, Listed):
         return ListedOptions(claim)

@@ -33,20 +33,20 @@ def cuts_of(claim: Fixed, deadline: Deadline) -> list[Cut]:
     first = len(options.rows)
     found: list[Cut] = []
     for _ in range(ROUNDS):
-        taken, price, value = _solved(options, deadline)
+        taken, price, value = _solve_relaxation(options, deadline)
         if value >= claim.target - 1 + 1e-3:
             break
-        more = [cut for cut in _violated(options, claim, taken) if cut not in found]
+        more = [cut for cut in _violated_cuts(options, claim, taken) if cut not in found]
         if not more:
             break
         found += more
-        options.add_rows([_row(options, cut) for cut in more])
+        options.add_rows([_row_of_cut(options, cut) for cut in more])
     else:
-        taken, price, value = _solved(options, deadline)
+        taken, price, value = _solve_relaxation(options, deadline)
     return [cut for cut, worth in zip(found, price[first:].tolist(), strict=False) if worth * SCALE >= 1]
 
 
-def _solved(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float]:
+def _solve_relaxation(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float]:
     """Return the solution of the linear relaxation: the amount of each of its columns, prices, and the value."""
     relaxation = Relaxation(options.counts, options.capacities.tolist(), options.beyond)
     relaxation.add(options.known())
@@ -58,7 +58,7 @@ def _solved(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float
         relaxation.add(columns)
 
 
-def _violated(options: ListedOptions, claim: Fixed, taken: Any) -> list[Cut]:
+def _violated_cuts(options: ListedOptions, claim: Fixed, taken: Any) -> list[Cut]:
     """Return the most violated cuts: an odd set of rows and blocks, weights of 1, a divisor of 2."""
     part = np.flatnonzero((taken > 1e-6) & (taken < 1 - 1e-6))
     chosen, share = np.array(options.options, dtype=np.int64)[part], taken[part]
@@ -105,7 +105,7 @@ def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
     return sorted(found, key=lambda members: (-found[members], members))
 
 
-def _row(options: ListedOptions, cut: Cut) -> tuple[Any, float]:
+def _row_of_cut(options: ListedOptions, cut: Cut) -> tuple[Any, float]:
     """Return the use of a cut's row by each option, and its capacity."""
     weights, shifts, divisor = cut
     at = [options.rows.index(row) for row in weights]

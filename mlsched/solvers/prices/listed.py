@@ -44,7 +44,7 @@ class ListedOptions(Options):
 
     def known(self) -> list[Column]:
         """Return the columns added so far."""
-        return [self._column(k) for k in self.options]
+        return [self._column_of_option(k) for k in self.options]
 
     def add_rows(self, rows: Sequence[tuple[Any, float]]) -> None:
         """Add rows to the linear program that the claim does not have: uses of all options, and capacities."""
@@ -59,7 +59,7 @@ class ListedOptions(Options):
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """Return the least priced cost in each block, and the best option per block if its reduced cost is negative."""
         priced = self.cost + self.use @ price
-        priced[~self._admitted(sides)] = np.inf
+        priced[~self._admitted_options(sides)] = np.inf
         lowest = np.minimum.reduceat(priced, self.first) if len(priced) else np.zeros(0)
         chosen = np.flatnonzero(
             (priced <= lowest[self.block]) & (self.number < 0) & (priced < (of_block - tolerance(of_block))[self.block])
@@ -68,9 +68,9 @@ class ListedOptions(Options):
         chosen = chosen[once]
         self.number[chosen] = len(self.options) + np.arange(len(chosen))
         self.options += chosen.tolist()
-        return lowest, [self._column(k) for k in chosen.tolist()]
+        return lowest, [self._column_of_option(k) for k in chosen.tolist()]
 
-    def _column(self, k: int) -> Column:
+    def _column_of_option(self, k: int) -> Column:
         used = np.flatnonzero(self.use[k])
         return int(self.block[k]), float(self.cost[k]), used.tolist(), self.use[k, used].tolist()
 
@@ -82,13 +82,13 @@ class ListedOptions(Options):
             return super().bound(price, sides)
         of_rows = np.array([price.get(row, 0) for row in self.rows], dtype=np.int64)
         priced = SCALE * self.cost.astype(np.int64) + self.use.astype(np.int64) @ of_rows
-        priced[~self._admitted(sides)] = NEVER_HERE
+        priced[~self._admitted_options(sides)] = NEVER_HERE
         least = np.minimum.reduceat(priced, self.first).tolist() if len(priced) else []
         if NEVER_HERE in least:
             return NEVER
         return int(sum(least)) - sum(p * self.claim.capacity[row] for row, p in price.items())
 
-    def _admitted(self, sides: dict[int, Sides]) -> Any:
+    def _admitted_options(self, sides: dict[int, Sides]) -> Any:
         """Return which options the branches admit."""
         good = np.ones(len(self.cost), dtype=bool)
         for block, demands in sides.items():
@@ -99,7 +99,7 @@ class ListedOptions(Options):
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
         """Return which columns of the linear program the branches admit."""
-        return self._admitted(sides)[self.options]
+        return self._admitted_options(sides)[self.options]
 
     def branch(self, taken: Any, price: Any) -> Branch | None:
         """Return the block and row with the most fractional use, in terms of price; None if it is integral."""

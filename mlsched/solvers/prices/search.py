@@ -123,7 +123,7 @@ def prove(
             continue  # as a leaf, it does not decide
         nodes += 1
         try:
-            _work_on(node, deadline, spend or meter(Deadline()), whole)
+            _process_node(node, deadline, spend or meter(Deadline()), whole)
         except OutOfTime:
             open_.append(node)
             break
@@ -132,10 +132,10 @@ def prove(
         # The child with the higher bound comes first, where better plans are less likely.
         open_ += node.children[::-1]
     proven = min(claim.target, -(-min([weakest, *(node.bound for node in open_)]) // SCALE))
-    return Proof(_listed(root, SCALE * (proven - 1) + 1), proven, nodes)
+    return Proof(_nodes_in_order(root, SCALE * (proven - 1) + 1), proven, nodes)
 
 
-def _work_on(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any], None]) -> None:
+def _process_node(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any], None]) -> None:
     """Close a node, or add children to it."""
     deadline.check()
     part = node.part
@@ -150,10 +150,10 @@ def _work_on(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any
     branch = part.options.branch(taken, price)
     with spend.until(deadline):
         node.closed = node.bound >= reached
-        if node.closed or _fix(node, part, deadline):
+        if node.closed or _fix_options(node, part, deadline):
             return
         # After fixing, branches cost less than enumerating all choices.
-        node.closed = not (branch and isinstance(claim, Fixed)) and _ends(claim, node, deadline)
+        node.closed = not (branch and isinstance(claim, Fixed)) and _dynamic_program_ends(claim, node, deadline)
     if node.closed:
         return
     node.branch = branch
@@ -167,7 +167,7 @@ def _work_on(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any
         )
 
 
-def _fix(node: _Node, part: _Part, deadline: Deadline) -> bool:
+def _fix_options(node: _Node, part: _Part, deadline: Deadline) -> bool:
     """Close the node if fixing leaves few options, or turn it into a fixing; return whether it is either."""
     claim = part.claim
     slack = SCALE * (claim.target - 1) - node.bound
@@ -178,7 +178,7 @@ def _fix(node: _Node, part: _Part, deadline: Deadline) -> bool:
     except (_Enough, core.Wrong):
         part.slack = slack
         return False
-    node.closed = not isinstance(claim, Fixed) and _ends(left, node, deadline)
+    node.closed = not isinstance(claim, Fixed) and _dynamic_program_ends(left, node, deadline)
     if not node.closed:
         node.cuts = [] if node.sides else cuts_of(left, deadline)
         made = fixed(claim, node.price, node.sides, node.cuts, lambda steps: deadline.check())
@@ -224,13 +224,13 @@ def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any
                 break
     except OutOfTime:
         if price is not None:  # keep their bound
-            _take(node, options, options.named(price))
+            _keep_better_prices(node, options, options.named(price))
         raise
-    _take(node, options, options.named(price))
+    _keep_better_prices(node, options, options.named(price))
     return relaxed.taken, relaxed.price
 
 
-def _take(node: _Node, options: Options, price: dict[str, float]) -> None:
+def _keep_better_prices(node: _Node, options: Options, price: dict[str, float]) -> None:
     """Replace the node's prices if these prove more."""
     rounded = {row: n for row, p in price.items() if (n := round(p * SCALE)) > 0}
     bound = options.bound(rounded, node.sides)
@@ -242,7 +242,7 @@ class _Enough(Exception):
     """The dynamic program takes more steps than allowed."""
 
 
-def _ends(claim: Any, node: _Node, deadline: Deadline) -> bool:
+def _dynamic_program_ends(claim: Any, node: _Node, deadline: Deadline) -> bool:
     """Check whether the checker's dynamic program proves the leaf in few steps."""
     remaining = STEPS
 
@@ -261,7 +261,7 @@ def _ends(claim: Any, node: _Node, deadline: Deadline) -> bool:
     raise Refuted(f"something costs less than {claim.target}")
 
 
-def _listed(root: _Node, reached: int) -> list[Any]:
+def _nodes_in_order(root: _Node, reached: int) -> list[Any]:
     """List the nodes in the checker's order: each before its first child, then its second."""
     tree, waiting = list[Any](), [(root, Price())]
     while waiting:

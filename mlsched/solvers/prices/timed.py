@@ -58,7 +58,7 @@ class Relaxation:
         self._nonzeros = 0
         costs, columns, rising = [np.zeros(0)], 0, [np.zeros(0, dtype=np.int64)]
         for event in deadline.over(claim.events):
-            cost = self._add(event, columns)
+            cost = self._add_event(event, columns)
             costs.append(cost)
             rising.append(columns + np.arange(max(0, len(cost) - 1)))
             columns += len(cost)
@@ -77,7 +77,7 @@ class Relaxation:
             self.cost = np.append(np.zeros(columns), 1.0)
         self.stretched = stretched
 
-    def _add(self, event: Any, columns: int) -> Any:
+    def _add_event(self, event: Any, columns: int) -> Any:
         """Add an event to the rows; return the costs of its columns, which are numbered from `columns`."""
         terms = [(self._first[g], self._ticks[g], s, w) for g, s, w in event.terms if g in self._first]
         ends = [event.low, event.high, *([event.due, event.due + 1] if event.gain else [])]
@@ -125,9 +125,9 @@ class Relaxation:
         dual = np.zeros(len(self._upper))
         if len(found := highs.getSolution().row_dual) == lp.num_row_:
             dual[kept] = np.maximum(0.0, -np.asarray(found))
-        return self._named(dual[: self._rows] * (STRETCHED if self.stretched else 1.0))
+        return self._named_prices(dual[: self._rows] * (STRETCHED if self.stretched else 1.0))
 
-    def _named(self, dual: Any) -> Price:
+    def _named_prices(self, dual: Any) -> Price:
         """Return prices in the checker's form: a row per period of constant price."""
         made: Price = {}
         for group, first in self._first.items():
@@ -168,29 +168,29 @@ class Search:
         self.bound, self.price = 0, Price()
         if not self.threshold:
             claim = claim_of(value)
-            self.bound = self.sign * min(claim.target, _up(core.bound(claim, {}, {})[1]))
+            self.bound = self.sign * min(claim.target, _round_up(core.bound(claim, {}, {})[1]))
 
     def attempt(self, bound: int, cells: int) -> bool:
         """Try to prove a bound by prices on a grid; return whether the grid has all ticks or cannot be refined."""
         claim = self._claim_of(bound)
         grid, whole = grid_of(claim, cells)
         price, started = Price(), time.perf_counter()
-        if len(grid) > 1 and not self._take(claim, bound, {}):
+        if len(grid) > 1 and not self._keep_proof(claim, bound, {}):
             # The bound of the prices takes about the same time again.
             deadline = self._deadline.earlier(2 * (time.perf_counter() - started))
             try:
                 price = Relaxation(claim, grid, self.threshold, deadline).prices(deadline)
             except TooLarge:
                 return True
-        self._take(claim, bound, price)
+        self._keep_proof(claim, bound, price)
         return whole
 
-    def _take(self, claim: Timed, bound: int, price: Price) -> bool:
+    def _keep_proof(self, claim: Timed, bound: int, price: Price) -> bool:
         """Return whether prices prove this bound; keep the best proof so far."""
         proven = core.bound(claim, price, {})[1]
         done = proven > SCALE * (claim.target - 1)
         if not done:
-            bound = 0 if self.threshold else self.sign * _up(proven)
+            bound = 0 if self.threshold else self.sign * _round_up(proven)
         if self.sign * bound > self.sign * self.bound:
             self.bound, self.price = bound, price
         return done
@@ -227,7 +227,7 @@ def grid_of(claim: Timed, cells: int) -> tuple[IntArray, bool]:
     return first + steps.astype(np.int64), cells >= ticks
 
 
-def _up(scaled: int) -> int:
+def _round_up(scaled: int) -> int:
     return -(-scaled // SCALE)
 
 

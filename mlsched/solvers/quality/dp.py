@@ -83,7 +83,7 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
     if not reduce:
         known, price, net = -1, 0, problem.value.max(axis=1, initial=0)
         limit = int(net.sum())
-    options = [_options(problem, i, price, int(net[i]), limit - known) for i in range(len(plan))]
+    options = [_useful_options(problem, i, price, int(net[i]), limit - known) for i in range(len(plan))]
     stages: list[_Stage] = []
     stage = _Stage(0, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32))
     later = int(net.sum())
@@ -91,14 +91,14 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
         if deadline.passed():
             return Outcome("feasible", instance.plan(plan + instance.least), base + limit, "time limit", work)
         later -= int(net[i])
-        stage = _step(stage, choice, problem.value[i, choice], problem.room)
-        stage = _trim(stage, later + price * problem.room, price, known)
+        stage = _next_stage(stage, choice, problem.value[i, choice], problem.room)
+        stage = _trim_stage(stage, later + price * problem.room, price, known)
         work["states"] += len(stage.value)
         if not len(stage.value):
             break
         stages.append(stage)
     if len(stages) == len(options) and int(stage.value.max()) > known:
-        plan = _trace(stages, options)
+        plan = _trace_allocation(stages, options)
         known = int(stage.value.max())
     return Outcome("optimal", instance.plan(plan + instance.least), base + known, work=work)
 
@@ -118,7 +118,7 @@ def answer(
     return OBJECTIVES[objective](instance, limits, reduce)
 
 
-def _options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntArray:
+def _useful_options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntArray:
     """Return the options of job i that a plan better than the known one may use; `slack` is B - L."""
     value = problem.value[i, : int(problem.last[i]) + 1]
     cheaper = np.concatenate([[True], value[1:] > value[:-1]])
@@ -126,7 +126,7 @@ def _options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntA
     return np.flatnonzero(cheaper & reachable)
 
 
-def _step(stage: _Stage, choice: IntArray, values: IntArray, room: int) -> _Stage:
+def _next_stage(stage: _Stage, choice: IntArray, values: IntArray, room: int) -> _Stage:
     """Compute V_i from V_{i-1}: the best of the job's options for every number of cores up to `room`."""
     if not choice.size:
         return _Stage(0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))
@@ -148,7 +148,7 @@ def _step(stage: _Stage, choice: IntArray, values: IntArray, room: int) -> _Stag
     return _Stage(first, best, option)
 
 
-def _trim(stage: _Stage, later: int, price: int, known: int) -> _Stage:
+def _trim_stage(stage: _Stage, later: int, price: int, known: int) -> _Stage:
     """Drop the states at either end from which no plan better than `known` can be reached."""
     cores = stage.first + np.arange(len(stage.value), dtype=np.int64)
     alive = np.flatnonzero(stage.value + (later - price * cores) > known)
@@ -158,7 +158,7 @@ def _trim(stage: _Stage, later: int, price: int, known: int) -> _Stage:
     return _Stage(stage.first + low, stage.value[low:high], stage.option[low:high])
 
 
-def _trace(stages: list[_Stage], options: list[IntArray]) -> IntArray:
+def _trace_allocation(stages: list[_Stage], options: list[IntArray]) -> IntArray:
     """Return the allocation of the best state of the last stage (the fewest cores among equals)."""
     cores = np.zeros(len(stages), dtype=np.int64)
     if not stages:

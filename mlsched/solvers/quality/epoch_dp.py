@@ -44,7 +44,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
     start: State = (0,) * len(instance.submit)
     value, rows = program.dive(start)
     if program.ended(start):
-        return Outcome("optimal", _plan(instance, []), 0, work={"states": 0})
+        return Outcome("optimal", _plan_of_path(instance, []), 0, work={"states": 0})
     #: Layers: for each state its cost, and the state and the allocation from which it was reached.
     layers: list[dict[State, tuple[int, State, State]]] = [{start: (0, start, start)}]
     lowest, last = program.bound(0, start), None
@@ -70,14 +70,16 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
                     following[after] = total, state, given
         layers.append(following)
     if last is not None:
-        rows = _path(layers, *last)
+        rows = _path_of_allocations(layers, *last)
     bound = value if reason == "proof" else min(lowest, value)
     return Outcome(
-        "optimal" if bound == value else "feasible", _plan(instance, rows), bound, reason, {"states": states}
+        "optimal" if bound == value else "feasible", _plan_of_path(instance, rows), bound, reason, {"states": states}
     )
 
 
-def _path(layers: list[dict[State, tuple[int, State, State]]], epoch: int, state: State, given: State) -> list[State]:
+def _path_of_allocations(
+    layers: list[dict[State, tuple[int, State, State]]], epoch: int, state: State, given: State
+) -> list[State]:
     """Return the allocations that lead to a state at an epoch, and the allocation there."""
     rows = [given]
     while epoch:
@@ -87,7 +89,7 @@ def _path(layers: list[dict[State, tuple[int, State, State]]], epoch: int, state
     return rows[::-1]
 
 
-def _plan(horizon: Horizon, rows: list[State]) -> Epochs:
+def _plan_of_path(horizon: Horizon, rows: list[State]) -> Epochs:
     return Epochs(cores=np.array(rows, dtype=np.int64).reshape(len(rows), len(horizon.submit)))
 
 
@@ -107,11 +109,13 @@ class Program:
             "needed": [-(-t // epoch) for t in total],  # core-epochs until a job is finished
             "first": [-(-int(s) // h.epoch) for s in h.submit],  # first epoch of a job
             "most": [min(int(m), h.cores) for m in h.most],
-            "losses": [self._losses(j, total[j]) for j in jobs],
+            "losses": [self._losses_of_job(j, total[j]) for j in jobs],
         }
         for name, value in sets.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "alone", [[self._alone(j, u) for u in range(self.needed[j] + 1)] for j in jobs])
+        object.__setattr__(
+            self, "alone", [[self._single_job_cost(j, u) for u in range(self.needed[j] + 1)] for j in jobs]
+        )
 
     jobs: range = dataclasses.field(init=False)
     needed: list[int] = dataclasses.field(init=False)
@@ -120,7 +124,7 @@ class Program:
     losses: list[list[int]] = dataclasses.field(init=False)
     alone: list[list[int]] = dataclasses.field(init=False)
 
-    def _losses(self, job: int, total: int) -> list[int]:
+    def _losses_of_job(self, job: int, total: int) -> list[int]:
         """Return the weighted loss of a job by its core-epochs so far, in ppm."""
         h = self.horizon
         done = np.minimum(np.arange(self.needed_of(total) + 1) * 1000 * h.epoch, total)
@@ -142,7 +146,7 @@ class Program:
         h = self.horizon
         there = [j for j in self.jobs if self.first[j] <= epoch and state[j] < self.needed[j]]
         running = there[: h.cores // h.least]
-        caps = {j: self._cap(j, state[j]) for j in running}
+        caps = {j: self._useful_cores(j, state[j]) for j in running}
         given = [0] * len(state)
 
         def fill(place: int, remaining: int) -> Iterator[State]:
@@ -159,7 +163,7 @@ class Program:
 
         yield from fill(0, min(h.cores, sum(caps.values())))
 
-    def _cap(self, job: int, had: int) -> int:
+    def _useful_cores(self, job: int, had: int) -> int:
         """Return the number of cores that may be useful to a job in an epoch."""
         if self.objective == "total_time_to_goal":
             return self.most[job]
@@ -168,17 +172,17 @@ class Program:
     def step(self, epoch: int, state: State, given: State) -> tuple[State, int]:
         """Return the next state, and the cost of the epoch."""
         after = tuple(min(u + a, n) for u, a, n in zip(state, given, self.needed, strict=True))
-        costs = [self._cost(epoch, j, state[j], given[j]) for j in self.jobs if self.first[j] <= epoch]
+        costs = [self._epoch_cost(epoch, j, state[j], given[j]) for j in self.jobs if self.first[j] <= epoch]
         return after, COMBINED[self.objective](costs) if costs else 0
 
-    def _cost(self, epoch: int, job: int, had: int, given: int) -> int:
+    def _epoch_cost(self, epoch: int, job: int, had: int, given: int) -> int:
         if had >= self.needed[job]:
             return 0
         if self.objective != "total_time_to_goal":
             return self.losses[job][had]
-        return self._goal(epoch, job, had, given)
+        return self._goal_time(epoch, job, had, given)
 
-    def _goal(self, epoch: int, job: int, had: int, given: int) -> int:
+    def _goal_time(self, epoch: int, job: int, had: int, given: int) -> int:
         """Return the weighted ms from submission to the job's goal, if it reaches it in this epoch; else 0."""
         h, length = self.horizon, 1000 * self.horizon.epoch
         missing = int(h.goal[job]) * int(h.work[job]) - had * length
@@ -188,10 +192,10 @@ class Program:
 
     def bound(self, epoch: int, state: State) -> int:
         """Return a lower bound on the cost of all runs from this state at this epoch (2 of the module's docstring)."""
-        costs = [self._alone_from(j, epoch, state[j]) for j in self.jobs]
+        costs = [self._single_cost_at_epoch(j, epoch, state[j]) for j in self.jobs]
         return COMBINED[self.objective](costs) if costs else 0
 
-    def _alone_from(self, job: int, epoch: int, had: int) -> int:
+    def _single_cost_at_epoch(self, job: int, epoch: int, had: int) -> int:
         """Return the cost of the job by itself, from this epoch on."""
         cost = self.alone[job][had]
         if self.objective == "total_time_to_goal" and cost:
@@ -199,7 +203,7 @@ class Program:
             return cost + int(self.horizon.weight[job]) * wait
         return cost
 
-    def _alone(self, job: int, had: int) -> int:
+    def _single_job_cost(self, job: int, had: int) -> int:
         """Return the cost of the job from here with all useful cores; times count from now."""
         cost, h = 0, self.horizon
         if self.objective == "total_time_to_goal":

@@ -33,21 +33,21 @@ class Labels:
 
     def labels(self, nodes: Sequence[int]) -> Iterator[list[int]]:
         """Yield a label for each run on its node, -1 without a need, in all ways that differ by more than names."""
-        return self._further(nodes, list(self._given), 0)
+        return self._extend_labels(nodes, list(self._given), 0)
 
-    def _further(self, nodes: Sequence[int], given: list[int], at: int) -> Iterator[list[int]]:
+    def _extend_labels(self, nodes: Sequence[int], given: list[int], at: int) -> Iterator[list[int]]:
         """Yield the labellings of the parts from number `at` on; each label exists on the node, or is the next."""
         if at == len(self.parts):
             yield list(given)
             return
         r = self.parts[at]
         if r in self._fixed:
-            yield from self._further(nodes, given, at + 1)
+            yield from self._extend_labels(nodes, given, at + 1)
             return
         known = {given[u] for u in self.parts[:at] if nodes[u] == nodes[r]}
         fresh = [g for g in range(self._count[nodes[r]]) if g not in known][:1]
         for given[r] in [*sorted(known), *fresh]:
-            yield from self._further(nodes, given, at + 1)
+            yield from self._extend_labels(nodes, given, at + 1)
 
     def suffice(self, node: int, runs: Sequence[int], labels: Sequence[int]) -> bool:
         """Return whether the GPUs of a node suffice for these runs at once."""

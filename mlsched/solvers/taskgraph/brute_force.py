@@ -78,7 +78,7 @@ def examined(instance: Instance, deadline: Deadline | None = None) -> Examined:
     """
     known = _remembered(instance)
     if not known:
-        known.append(_examine(instance, deadline or Deadline()))
+        known.append(_examine_all_plans(instance, deadline or Deadline()))
     return known[0]
 
 
@@ -88,7 +88,7 @@ def _remembered(instance: Instance) -> list[Examined]:
     return []
 
 
-def _examine(instance: Instance, deadline: Deadline) -> Examined:
+def _examine_all_plans(instance: Instance, deadline: Deadline) -> Examined:
     budget = _Steps(deadline)
     plans: dict[Values, Timetable] = {}
     if _started_too_much(instance):
@@ -96,7 +96,7 @@ def _examine(instance: Instance, deadline: Deadline) -> Examined:
     counts = [
         range(max(low, done), high + 1)
         for low, done, high in zip(
-            _least(instance), instance.finished.tolist(), instance.max_iterations.tolist(), strict=True
+            _least_iterations(instance), instance.finished.tolist(), instance.max_iterations.tolist(), strict=True
         )
     ]
     budget.least(math.prod(len(c) for c in counts))
@@ -131,7 +131,7 @@ class _Steps:
             raise TooLarge(f"brute-force: the instance needs more than {MOST_STEPS} steps: use cp-sat")
 
 
-def _least(instance: Instance) -> list[int]:
+def _least_iterations(instance: Instance) -> list[int]:
     """Return the least iterations of each job; a started iteration is finished."""
     minimum: list[int] = instance.min_iterations.tolist()
     for task in instance.fixed_task.tolist():
@@ -172,11 +172,11 @@ class _Work:
         )
         #: run -> (node, start) of the started runs.
         self.fixed = {self.number[k, first[job_of[k]]]: (node, start) for k, node, start in begun}
-        self._read_edges(instance, job_of, first)
-        self._read_jobs(instance, job_of, first)
+        self._read_predecessors(instance, job_of, first)
+        self._read_job_data(instance, job_of, first)
         self.gpus = Labels(instance, self.runs, self.fixed)
 
-    def _read_edges(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
+    def _read_predecessors(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
         """Read the predecessors of each run, as (run, delay) or, if finished, (node, end, delay); also data flows."""
         self.waits: list[list[tuple[int, int]]] = [[] for _ in self.runs]
         self.waited: list[list[tuple[int, int, int]]] = [[] for _ in self.runs]
@@ -201,7 +201,7 @@ class _Work:
                     self.waited[to].append((int(instance.home[u]), int(instance.last_end[u]), delay))
                     self.flows.append((-1, int(instance.home[u]), to, volume))
 
-    def _read_jobs(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
+    def _read_job_data(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
         """Read the runs of each job, one list per iteration, and the data of its objectives."""
         self.runs_of = [
             [[self.number[k, i] for k, j in enumerate(job_of) if j == job] for i in range(first[job], last)]
@@ -220,8 +220,8 @@ class _Work:
         """Yield a node for every run, in every way that eligibility, stickiness and the size of nodes allow."""
         free = self.instance.movement != "none"
         # The first run of a sticky task decides for all its runs.
-        groups = [[r] for r in range(len(self.runs))] if free else _by_task(self.runs)
-        choices = [self._allowed(group, free) for group in groups]
+        groups = [[r] for r in range(len(self.runs))] if free else _group_by_task(self.runs)
+        choices = [self._allowed_nodes(group, free) for group in groups]
         budget.least(math.prod(len(c) for c in choices))
         for chosen in itertools.product(*choices):
             nodes = [0] * len(self.runs)
@@ -230,17 +230,17 @@ class _Work:
                     nodes[r] = node
             yield nodes
 
-    def _allowed(self, group: list[int], free: bool) -> list[int]:
+    def _allowed_nodes(self, group: list[int], free: bool) -> list[int]:
         task = self.runs[group[0]][0]
         nodes = range(len(self.capacity))
         if group[0] in self.fixed:
             nodes = range(self.fixed[group[0]][0], self.fixed[group[0]][0] + 1)
         elif not free and self.instance.home[task] >= 0:
             nodes = range(int(self.instance.home[task]), int(self.instance.home[task]) + 1)
-        return [n for n in nodes if self.instance.eligible[task, n] and self._fits(group[0], n)]
+        return [n for n in nodes if self.instance.eligible[task, n] and self._fits_on_node(group[0], n)]
 
-    def _fits(self, run: int, node: int) -> bool:
-        return not self.duration[run] or _within(self.demand[run], self.capacity[node])
+    def _fits_on_node(self, run: int, node: int) -> bool:
+        return not self.duration[run] or _within_capacity(self.demand[run], self.capacity[node])
 
     def traffic(self, nodes: list[int]) -> int:
         return sum(
@@ -259,7 +259,7 @@ class _Work:
         """Compute all objectives of a schedule."""
         completions, met, reached, accuracies = [], 0, 0, 0
         for job, iterations in enumerate(self.iterations):
-            ends = self._ends(job, starts)
+            ends = self._iteration_ends(job, starts)
             completion = ends[-1] if ends else self.completed[job]
             done = iterations
             if self.instance.accuracy_at == "deadline":
@@ -275,7 +275,7 @@ class _Work:
         # In the order of OBJECTIVES.
         return sum(completions) - sum(self.arrival), met, traffic, reached, accuracies, makespan
 
-    def _ends(self, job: int, starts: list[int]) -> list[int]:
+    def _iteration_ends(self, job: int, starts: list[int]) -> list[int]:
         """Return the end of each iteration of the plan: the latest end of its runs and of earlier iterations."""
         ends, latest = [], 0
         for runs in self.runs_of[job]:
@@ -323,7 +323,7 @@ class _Schedules:
         if not waiting:
             yield self.starts
             return
-        duration, able = self.work.duration, self._able(waiting, before, clock, last)
+        duration, able = self.work.duration, self._ready_runs(waiting, before, clock, last)
         # From then on another run could have started earlier, and ended.
         ended = min([start + (duration[r] or 1) for r, start in able.items()], default=0)
         for r, start in able.items():
@@ -337,7 +337,7 @@ class _Schedules:
             self.placed[self.nodes[r]].pop()
             self.starts[r] = -1
 
-    def _able(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> dict[int, int]:
+    def _ready_runs(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> dict[int, int]:
         """Return earliest starts of the waiting runs without unplaced predecessors."""
         able, missing = {}, sum([1 << r for r in waiting])
         for r in waiting:
@@ -345,10 +345,10 @@ class _Schedules:
                 # Its node is unchanged, and the runs there only end.
                 able[r] = max(before[r], clock)
             elif not self.needs[r] & missing:
-                able[r] = self._earliest(r, clock)
+                able[r] = self._earliest_start(r, clock)
         return able
 
-    def _earliest(self, run: int, clock: int) -> int:
+    def _earliest_start(self, run: int, clock: int) -> int:
         """Return the earliest start of the run that is not before `clock`; all placed runs start at or before it."""
         work, ends, node = self.work, self.ends, self.nodes[run]
         time = max(clock, self.ready[run], *[ends[u] + delay for u, delay in self.waits[run]])
@@ -360,19 +360,19 @@ class _Schedules:
         use = [sum(column) for column in zip(work.demand[run], *[work.demand[u] for _, u in busy], strict=True)]
         busy.sort()
         for place, (end, u) in enumerate(busy):  # this and the following runs are still active
-            if _within(use, work.capacity[node]) and self._has_gpu(run, [v for _, v in busy[place:]]):
+            if _within_capacity(use, work.capacity[node]) and self._has_free_gpu(run, [v for _, v in busy[place:]]):
                 break
             time = end
             use = [a - b for a, b in zip(use, work.demand[u], strict=True)]
         return time
 
-    def _has_gpu(self, run: int, others: list[int]) -> bool:
+    def _has_free_gpu(self, run: int, others: list[int]) -> bool:
         """Return whether the run's node has GPUs for it beside the others."""
         gpus = self.work.gpus
         return not gpus.need[run] or gpus.suffice(self.nodes[run], [run, *others], self.labels)
 
 
-def _by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:
+def _group_by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Group the runs' numbers by task, in the order of their iterations."""
     rows_of: dict[int, list[int]] = {}
     for r, (task, _) in enumerate(runs):
@@ -380,5 +380,5 @@ def _by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:
     return list(rows_of.values())
 
 
-def _within(use: list[int], capacity: list[int]) -> bool:
+def _within_capacity(use: list[int], capacity: list[int]) -> bool:
     return all(map(operator.le, use, capacity))

@@ -53,7 +53,7 @@ def prove(state: State) -> None:
     annealed_lists.improve(state)
     if state.plan is None or state.done:
         return
-    linear = _relaxed(state, shared)
+    linear = _linear_relaxation(state, shared)
     values = Values(state, shared, linear)
     if state.done or not values.possible(state.incumbent - 1):
         return
@@ -61,10 +61,10 @@ def prove(state: State) -> None:
     if state.limits.threads > 1:
         _concurrently(state, values, improvement)
     else:
-        _in_turns(state, values, improvement)
+        _alternate_searches(state, values, improvement)
 
 
-def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
+def _linear_relaxation(state: State, shared: list[Pool]) -> LinearBound | None:
     """Return the linear relaxation of plans with at most the incumbent's value."""
     seconds = state.remaining(RELAXATION_SHARE).seconds
     linear, work = relax(state.layout, shared, state.incumbent, seconds, state.limits.threads)
@@ -74,7 +74,7 @@ def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
     return linear
 
 
-def _in_turns(state: State, values: Values, improvement: Improvement) -> None:
+def _alternate_searches(state: State, values: Values, improvement: Improvement) -> None:
     """Try one value, then search better plans for a share of its work."""
     turn, spent = TURN, 0.0
     while not (state.done or values.broken):

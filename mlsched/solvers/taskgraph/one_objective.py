@@ -62,7 +62,7 @@ def search(
     else:
         prove, possible, work = deadlines.prove, worth(layout, (objective,)), FIRST_DUE
     if possible and first:
-        solve_intervals(state, state.at_most(_first_work(limits, work)))
+        solve_intervals(state, state.at_most(_first_interval_work(limits, work)))
     if possible and not state.done:
         try:
             prove(state)
@@ -72,7 +72,7 @@ def search(
     return state.outcome()
 
 
-def _first_work(limits: Limits, most: float) -> float:
+def _first_interval_work(limits: Limits, most: float) -> float:
     """Return the deterministic time of the interval model before other methods."""
     shares = ((limits.seconds, TIME_SHARE), (limits.work, WORK_SHARE))
     return min([most, *(share * limit for limit, share in shares if limit is not None)])

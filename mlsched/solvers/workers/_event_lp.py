@@ -124,10 +124,10 @@ class EventLP:
         )
         self.marks.append(mark)
         if self.stages and self.stages[-1].open:
-            self._set_open(self.stages[-1], False)
+            self._set_stage_open(self.stages[-1], False)
             mark.reopens = True
             self.closed.append(self.stages[-1])
-        elif self.arrived and not (kind == ARRIVE and self._gap() == 0):
+        elif self.arrived and not (kind == ARRIVE and self._gap_to_next_arrival() == 0):
             self._add_stage()
             self.closed.append(self.stages[-1])
         else:
@@ -136,13 +136,13 @@ class EventLP:
             self.gap_row = None
             self.present.append(job)
             self.arrived += 1
-            self._add_job(job)
+            self._add_residual_row(job)
         else:
             self.present.remove(job)
             self._bound_residual(job, np.zeros(SEGMENTS), np.zeros(SEGMENTS))
             if self.arrived < self.fluid.jobs or self.present:
                 self._add_stage()
-                self._set_open(self.stages[-1], True)
+                self._set_stage_open(self.stages[-1], True)
 
     def pop(self) -> None:
         """Remove the last event."""
@@ -167,11 +167,11 @@ class EventLP:
         self.columns, self.rows, self.gap_row = mark.columns, mark.rows, mark.gap_row
         self.gaps = [g for g in self.gaps if g[0] < self.rows]
         if mark.reopens:
-            self._set_open(self.stages[-1], True)
+            self._set_stage_open(self.stages[-1], True)
         if mark.basis is not None:
             self.highs.setBasis(mark.basis)
 
-    def _gap(self) -> float:
+    def _gap_to_next_arrival(self) -> float:
         """Return the time between the latest arrival and the next."""
         return float(self.fluid.arrival[self.arrived] - self.fluid.arrival[self.arrived - 1])
 
@@ -183,7 +183,7 @@ class EventLP:
         last = self.arrived >= fluid.jobs
         if self.gap_row is None and not last:
             self.gap_row = self.rows
-            gap = self._gap()
+            gap = self._gap_to_next_arrival()
             self.gaps.append((self.rows, gap))
             lower.append(gap)
             upper.append(gap)
@@ -206,7 +206,7 @@ class EventLP:
         self.stages.append(stage)
         for at, job in enumerate(self.present):
             for c in sorted(self.pool[fluid.kind[job]]):
-                i, v = self._column(stage, at, job, c)
+                i, v = self._column_of_configuration(stage, at, job, c)
                 starts.append(starts[-1] + len(i))
                 indices.append(i)
                 values.append(v)
@@ -225,13 +225,13 @@ class EventLP:
         )
         self.columns += count
 
-    def _column(self, stage: Stage, at: int, job: int, configuration: int) -> tuple[Any, Any]:
+    def _column_of_configuration(self, stage: Stage, at: int, job: int, configuration: int) -> tuple[Any, Any]:
         """Return row indices and coefficients of a job's configuration in a stage."""
         kind, resources = self.fluid.of(job), self.fluid.resources
         rows = [*range(stage.rows, stage.rows + resources), stage.rows + resources + at, self.work_row[job]]
         return np.array(rows), np.concatenate([kind.use[configuration], [1.0, kind.speed[configuration]]])
 
-    def _set_open(self, stage: Stage, open_: bool) -> None:
+    def _set_stage_open(self, stage: Stage, open_: bool) -> None:
         """Charge a stage by its length, or, while it is open, by the time that jobs work in it."""
         stage.open = open_
         index = np.array([stage.length, *(e[0] for e in stage.entries)], dtype=np.int32)
@@ -239,7 +239,7 @@ class EventLP:
         cost[0] = 0.0 if open_ else float(len(stage.present))
         self.highs.changeColsCost(len(index), index, cost)
 
-    def _add_job(self, job: int) -> None:
+    def _add_residual_row(self, job: int) -> None:
         """Add the row of a job's work and the columns of its residual."""
         work = float(self.fluid.work[job])
         self.highs.addRow(work, math.inf, 0, np.zeros(0, dtype=np.int32), np.zeros(0))
@@ -283,16 +283,16 @@ class EventLP:
     def solve(self) -> Solved | None:
         """Return the optimum; None if the order is impossible, since a job would finish before its work can be done."""
         self.orders += 1
-        solved = self._price_out()
+        solved = self._price_out_columns()
         if solved is None or not solved.agrees:
             # A warm start may fail: an LP that seems infeasible or inconsistent is solved again without it.
             self.highs.clearSolver()
-            solved = self._price_out()
+            solved = self._price_out_columns()
         if solved is not None and not solved.agrees:
             raise BackendError(f"highs: primal {solved.value} and dual {solved.bound} of an order's LP disagree")
         return solved
 
-    def _price_out(self) -> Solved | None:
+    def _price_out_columns(self) -> Solved | None:
         while True:
             run_lp(self.highs)
             self.solves += 1
@@ -301,7 +301,7 @@ class EventLP:
                 return None
             solution = self.highs.getSolution()
             duals = np.array(solution.row_dual)
-            slack, entered = self._enter(duals)
+            slack, entered = self._enter_columns(duals)
             if not entered:
                 break
         value = self.highs.getInfo().objective_function_value + self.offset
@@ -317,7 +317,7 @@ class EventLP:
         bound += float(np.minimum(reduced[~residuals], 0).sum()) * self.longest
         return Solved(value, float(bound), np.array(solution.col_value), duals)
 
-    def _enter(self, duals: FloatArray) -> tuple[float, bool]:
+    def _enter_columns(self, duals: FloatArray) -> tuple[float, bool]:
         """Add configurations of negative reduced cost; return the sum of these costs, and whether any was added."""
         fluid, resources = self.fluid, self.fluid.resources
         slack = 0.0
@@ -343,7 +343,7 @@ class EventLP:
                 if not any(e[1] == job and e[2] == c for e in stage.entries):
                     new.append((stage, at, job, c))
         for stage, at, job, c in new:
-            rows, values = self._column(stage, at, job, c)
+            rows, values = self._column_of_configuration(stage, at, job, c)
             self.highs.addCol(1.0 if stage.open else 0.0, 0.0, math.inf, len(rows), rows.astype(np.int32), values)
             stage.entries.append((self.columns, job, c))
             self.columns += 1

@@ -112,7 +112,7 @@ def scaled_kinds(
         else:
             index.append(len(kinds))
             members.append(j)
-            kinds.append(_kind(time[j], worker_demand[j], ps_demand[j], capacity, thin))
+            kinds.append(_type_of_job(time[j], worker_demand[j], ps_demand[j], capacity, thin))
     most = np.array([kinds[k].use.max(axis=0, initial=0.0) for k in index])
     short = np.flatnonzero(most.sum(axis=0) > 1)
     # If the jobs cannot exceed any resource, an unused one keeps the arrays in shape.
@@ -121,7 +121,7 @@ def scaled_kinds(
     return cut, index
 
 
-def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, thin: bool) -> Kind:
+def _type_of_job(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, thin: bool) -> Kind:
     speed = np.where(time < NEVER, time.min() / time, 0.0)
     best = np.zeros((speed.shape[0] + 1, speed.shape[1] + 1))
     best[1:, 1:] = np.maximum.accumulate(np.maximum.accumulate(speed, axis=0), axis=1)
@@ -129,7 +129,7 @@ def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, th
     w, p = (rows + 1 for rows in np.nonzero(better))
     fast = speed[better]
     if thin:
-        keep = _uncovered(w, p, fast)
+        keep = _uncovered_configurations(w, p, fast)
         w, p, fast = w[keep], p[keep], fast[keep]
     demand = w[:, None] * worker + p[:, None] * ps
     # Allowed configurations do not demand resources of capacity 0.
@@ -138,7 +138,7 @@ def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, th
     return Kind(w, p, fast, use, last)
 
 
-def _uncovered(w: IntArray, p: IntArray, speed: FloatArray) -> IntArray:
+def _uncovered_configurations(w: IntArray, p: IntArray, speed: FloatArray) -> IntArray:
     """Return indices of the configurations that no mixture of others covers with a strictly higher speed."""
     import highspy
 

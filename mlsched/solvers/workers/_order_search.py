@@ -25,7 +25,7 @@ from mlsched.solvers.workers._tails import Tail
 CUT = 1e-7
 
 
-def _first(fluid: Fluid, i: int, j: int) -> bool:
+def _finishes_first(fluid: Fluid, i: int, j: int) -> bool:
     """Return whether job i may be assumed to finish no later than j (see the module); equal jobs finish by number."""
     same = fluid.kind[i] == fluid.kind[j] and fluid.arrival[i] <= fluid.arrival[j] and fluid.work[i] <= fluid.work[j]
     equal = fluid.arrival[i] == fluid.arrival[j] and fluid.work[i] == fluid.work[j]
@@ -60,10 +60,12 @@ class Search:
 
     def __post_init__(self) -> None:
         fluid = self.lp.fluid
-        self._before = [{i for i in range(fluid.jobs) if i != j and _first(fluid, i, j)} for j in range(fluid.jobs)]
+        self._before = [
+            {i for i in range(fluid.jobs) if i != j and _finishes_first(fluid, i, j)} for j in range(fluid.jobs)
+        ]
 
     @property
-    def _limit(self) -> float:
+    def _check_limits(self) -> float:
         return self.best.value * (1 - CUT)
 
     def run(self) -> None:
@@ -72,17 +74,17 @@ class Search:
         Raises BetterFound with a better schedule. After an exception the LP cannot be used any more.
         """
         self.lp.push((ARRIVE, 0))
-        self._descend(((ARRIVE, 0),), 0.0)
+        self._search_below(((ARRIVE, 0),), 0.0)
 
-    def _descend(self, order: tuple[Event, ...], bound: float) -> None:
+    def _search_below(self, order: tuple[Event, ...], bound: float) -> None:
         """Search below a node whose events are pushed; they are popped at the end."""
         children = []
         try:
-            for event in self._events():
+            for event in self._possible_events():
                 if self.stop(self.nodes):
                     raise OutOfLimits
-                child_bound = self._bound((*order, event))
-                if child_bound < self._limit:
+                child_bound = self._bound_of_child((*order, event))
+                if child_bound < self._check_limits:
                     children.append((max(bound, child_bound), event))
                 else:
                     self.lowest = min(self.lowest, child_bound)
@@ -92,18 +94,18 @@ class Search:
         children.sort()
         while children:
             lower_bound, event = children.pop(0)
-            if lower_bound >= self._limit:
+            if lower_bound >= self._check_limits:
                 self.lowest = min(self.lowest, lower_bound)
                 continue
             self.lp.push(event)
             try:
-                self._descend((*order, event), lower_bound)
+                self._search_below((*order, event), lower_bound)
             except OutOfLimits:
                 self.lowest = min([self.lowest, *(b for b, _ in children)])
                 raise
         self.lp.pop()
 
-    def _events(self) -> list[Event]:
+    def _possible_events(self) -> list[Event]:
         """Return the possible next events."""
         lp, fluid = self.lp, self.lp.fluid
         windows = self.pricing.windows
@@ -119,7 +121,7 @@ class Search:
             able.append((ARRIVE, lp.arrived))
         return able
 
-    def _bound(self, order: tuple[Event, ...]) -> float:
+    def _bound_of_child(self, order: tuple[Event, ...]) -> float:
         """Return the lower bound of a child. Raises BetterFound if the child is a complete order and better."""
         lp = self.lp
         lp.push(order[-1])
@@ -128,7 +130,7 @@ class Search:
         solved = lp.solve()
         complete = not lp.present and lp.arrived == lp.fluid.jobs
         if complete and solved is not None:
-            if solved.value < self._limit:
+            if solved.value < self._check_limits:
                 raise BetterFound(read(lp, order, solved))
             self.lowest = min(self.lowest, solved.bound)
         lp.pop()
@@ -143,17 +145,17 @@ class Search:
         if begin >= fluid.jobs or (not lp.present and lp.arrived == fluid.jobs):
             lp.set_tails({}, 0.0)
         else:
-            known = {j: self._tail(j, begin) for j in lp.present}
+            known = {j: self._tail_of_job(j, begin) for j in lp.present}
             tails = {j: t for j, t in known.items() if t is not None}
-            lp.set_tails(tails, self._rest(begin + (not finished), begin))
+            lp.set_tails(tails, self._bound_of_later_jobs(begin + (not finished), begin))
 
-    def _tail(self, job: int, begin: int) -> Tail | None:
+    def _tail_of_job(self, job: int, begin: int) -> Tail | None:
         if (job, begin) not in self._tails:
             start = self.pricing.prices.cell(float(self.lp.fluid.arrival[begin]))
             self._tails[job, begin] = self.pricing.tail(job, start)
         return self._tails[job, begin]
 
-    def _rest(self, job: int, begin: int) -> float:
+    def _bound_of_later_jobs(self, job: int, begin: int) -> float:
         """Return the bound of `job` and all later jobs: their costs less the prices from the arrival of `begin` on."""
         key = 2 * begin + (job - begin)
         if key not in self._later:

@@ -60,7 +60,7 @@ def shared_order(fluid: Fluid, greed: float = 0.0) -> list[Event]:
     while present or coming < fluid.jobs:
         weight = {j: max(float(remaining[j]), 1e-6) ** -greed for j in present}
         whole = sum(weight.values())
-        speed = {j: _speed(fluid, j, weight[j] / whole) for j in present}
+        speed = {j: _best_shared_speed(fluid, j, weight[j] / whole) for j in present}
         ends = {j: now + remaining[j] / speed[j] for j in present}
         first = min(present, key=lambda j: ends[j], default=None)
         arrives = fluid.arrival[coming] if coming < fluid.jobs else np.inf
@@ -80,7 +80,7 @@ def shared_order(fluid: Fluid, greed: float = 0.0) -> list[Event]:
     return events
 
 
-def _speed(fluid: Fluid, job: int, share: float) -> float:
+def _best_shared_speed(fluid: Fluid, job: int, share: float) -> float:
     """Return the best speed of a mixture of idling and one configuration within `share` of the capacity."""
     kind = fluid.of(job)
     most = kind.use.max(axis=1, initial=0.0)

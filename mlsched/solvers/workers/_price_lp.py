@@ -138,10 +138,10 @@ class _Program:
                 self.blocks.append((j, work, first, inside))
                 base = fluid.of(j).base
                 g = np.repeat(np.arange(count), len(base))
-                index, value = self._columns(self.blocks[-1], g, np.tile(base, count))
+                index, value = self._columns_of_block(self.blocks[-1], g, np.tile(base, count))
                 self.matrix.add(np.zeros(len(g)), index, value)
 
-    def _columns(
+    def _columns_of_block(
         self, block: tuple[int, int, int, np.ndarray], g: np.ndarray, configuration: np.ndarray
     ) -> tuple[np.ndarray, FloatArray]:
         """Return rows and coefficients of configurations in the block's g-th cells."""
@@ -166,7 +166,7 @@ class _Program:
             best = gain.argmax(axis=1)
             g = np.flatnonzero(gain[np.arange(len(inside)), best] > ENTERS)
             if len(g):
-                columns.append(self._columns(block, g, best[g]))
+                columns.append(self._columns_of_block(block, g, best[g]))
         if not columns:
             return None
         index = np.concatenate([f[0] for f in columns])
@@ -174,10 +174,10 @@ class _Program:
 
     def lp(self) -> object:
         """Return the program in the form of HiGHS."""
-        return _lp(self.matrix, np.concatenate(self.lower), np.concatenate(self.upper))
+        return _highs_program(self.matrix, np.concatenate(self.lower), np.concatenate(self.upper))
 
 
-def _lp(matrix: _Matrix, lower: FloatArray, upper: FloatArray) -> object:
+def _highs_program(matrix: _Matrix, lower: FloatArray, upper: FloatArray) -> object:
     import highspy
 
     cost = np.concatenate(matrix.cost)

@@ -90,11 +90,11 @@ class Pricing:
     def __init__(self, fluid: Fluid, prices: Prices, windows: list[tuple[float, float]] | None = None) -> None:
         self.fluid, self.prices = fluid, prices
         self.values = np.geomspace(LEAST_VALUE, fluid.jobs + 8.0, VALUES)
-        self.earned = [self._earned(k) for k in range(len(fluid.kinds))]
+        self.earned = [self._gains_of_values(k) for k in range(len(fluid.kinds))]
         self.windows = windows or [(0.0, math.inf)] * fluid.jobs
         self.paid = np.concatenate([(prices.price.sum(axis=1) * prices.lengths)[::-1].cumsum()[::-1], [0.0]])
 
-    def _earned(self, kind: int) -> FloatArray:
+    def _gains_of_values(self, kind: int) -> FloatArray:
         """Return v(mu, cell): values x cells."""
         of, prices = self.fluid.kinds[kind], self.prices
         cost = np.concatenate([prices.price, np.zeros((1, self.fluid.resources))]) @ of.use.T
@@ -106,7 +106,7 @@ class Pricing:
             earned[:, back == i] = np.maximum(best, 0.0)[:, None]
         return earned
 
-    def _cells(self, job: int, start: int) -> FloatArray:
+    def _costs_of_cells(self, job: int, start: int) -> FloatArray:
         """Return the cost of finishing in each cell from `start` on, values x cells; -inf without a bound."""
         prices, work = self.prices, float(self.fluid.work[job])
         earned = self.earned[self.fluid.kind[job]]
@@ -118,7 +118,7 @@ class Pricing:
         cells[:, -1] = np.where(earned[:, -1] <= 1.0, ends[:, -1], -np.inf)
         return np.asarray(cells + self.values[:, None] * work)
 
-    def _closed(self, job: int, start: int) -> BoolArray:
+    def _closed_cells(self, job: int, start: int) -> BoolArray:
         """Return the cells from `start` on in which the job cannot finish."""
         earliest, latest = self.windows[job]
         begin = self.prices.times[start:]
@@ -137,8 +137,8 @@ class Pricing:
     def finish_costs(self, job: int) -> FloatArray:
         """Return flow time plus priced use of `job` for its finish in each cell from its arrival on, or inf."""
         start = self.prices.cell(float(self.fluid.arrival[job]))
-        best = self._cells(job, start).max(axis=0)
-        best[self._closed(job, start)] = np.inf
+        best = self._costs_of_cells(job, start).max(axis=0)
+        best[self._closed_cells(job, start)] = np.inf
         return np.asarray(best)
 
     def tail(self, job: int, start: int) -> Tail | None:
@@ -146,10 +146,10 @@ class Pricing:
 
         None if the job must have finished by then, so that its residual work is 0.
         """
-        if self._closed(job, start).all():
+        if self._closed_cells(job, start).all():
             return None
-        cells = np.maximum.accumulate(self._cells(job, start), axis=0)
-        cells[:, self._closed(job, start)] = np.inf
+        cells = np.maximum.accumulate(self._costs_of_cells(job, start), axis=0)
+        cells[:, self._closed_cells(job, start)] = np.inf
         lower_bound = cells.min(axis=1) - self.values * float(self.fluid.work[job])
         usable = np.isfinite(lower_bound)
         return tail(self.values[usable], lower_bound[usable], float(self.fluid.work[job]))

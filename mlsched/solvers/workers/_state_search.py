@@ -61,7 +61,7 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Proved:
     try:
         while low < value:
             most = min(value - 1, low + reach)
-            better = _search(choice, relaxed, most, clock)
+            better = _search_states(choice, relaxed, most, clock)
             if better is not None:
                 return Proved(better, total(choice, better), True, clock.work)
             # All plans cost more than `most`.
@@ -76,7 +76,7 @@ def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Proved | 
     clock = _Clock(limits or Limits())
     free = Relaxed(1, np.zeros_like(choice.capacity), np.zeros_like(choice.cost), 0)
     try:
-        best = _search(choice, free, None, clock)
+        best = _search_states(choice, free, None, clock)
     except OutOfTime:
         return None
     assert best is not None, "waiting is always possible"
@@ -109,7 +109,7 @@ class _States:
     column: IntArray
 
 
-def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) -> IntArray | None:
+def _search_states(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) -> IntArray | None:
     """Return the cheapest plan of value `most` or less (any if None), as columns by index; None if infeasible."""
     clock.work["searches"] += 1
     slack = None if most is None else relaxed.slack(most)
@@ -129,17 +129,17 @@ def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) 
     for j in order:
         mine = np.arange(first[j], first[j + 1])
         if len(mine) * len(state.cost) > 8 * STATES:
-            raise _too_many()
-        state = _grow(state, mine, few.cost[mine], relaxed.reduced[kept[mine]], use[mine])
+            raise _too_many_states()
+        state = _extend_states(state, mine, few.cost[mine], relaxed.reduced[kept[mine]], use[mine])
         if len(capacity):
             later = later - smallest[j]
         alive = (state.used + later <= capacity).all(axis=1)
         if slack is not None:
             alive &= state.spent <= slack
-        state = _cheapest(_pick(state, np.flatnonzero(alive)))
+        state = _cheapest_states(_pick_states(state, np.flatnonzero(alive)))
         clock.count(len(state.cost))
         if len(state.cost) > STATES:
-            raise _too_many()
+            raise _too_many_states()
         if not len(state.cost):
             return None
         stages.append(state)
@@ -153,11 +153,11 @@ def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) 
     return chosen
 
 
-def _too_many() -> TooLarge:
+def _too_many_states() -> TooLarge:
     return TooLarge(f"dp: more than {STATES} states: use cp-sat or highs")
 
 
-def _grow(state: _States, mine: IntArray, cost: IntArray, reduced: IntArray, use: IntArray) -> _States:
+def _extend_states(state: _States, mine: IntArray, cost: IntArray, reduced: IntArray, use: IntArray) -> _States:
     """Extend every state by every column of the next job."""
     count = len(mine)
     return _States(
@@ -169,11 +169,11 @@ def _grow(state: _States, mine: IntArray, cost: IntArray, reduced: IntArray, use
     )
 
 
-def _pick(state: _States, index: IntArray) -> _States:
+def _pick_states(state: _States, index: IntArray) -> _States:
     return _States(*(getattr(state, field.name)[index] for field in dataclasses.fields(state)))
 
 
-def _cheapest(state: _States) -> _States:
+def _cheapest_states(state: _States) -> _States:
     """Return the non-dominated states, as far as `FEW` allows the check."""
     order = np.lexsort((state.cost, *state.used.T[::-1]))
     used, cost = state.used[order], state.cost[order]
@@ -193,4 +193,4 @@ def _cheapest(state: _States) -> _States:
         np.fill_diagonal(covers, False)
         covers &= cost[by_cost][:, None] <= cost[by_cost][None, :]
         order = order[np.sort(by_cost[~covers.any(axis=0)])]
-    return _pick(state, order)
+    return _pick_states(state, order)

@@ -55,7 +55,7 @@ class Program:
     def value(self, coming: int, jobs: Jobs) -> float:
         """Return the least expected sum of times in the system from this state on, in ms."""
         if not jobs:
-            return self._arrival(coming, ()) if coming else 0.0
+            return self._value_after_arrival(coming, ()) if coming else 0.0
         state = (coming, jobs)
         if state not in self.known:
             self.deadline.check()
@@ -65,41 +65,43 @@ class Program:
                 )
             best, chosen = float("inf"), None
             for given in self.kinds.allocations(tuple(m for m, _ in jobs)):
-                if (worth := self._follow(coming, jobs, given, best)) < best:
+                if (worth := self._value_of_allocation(coming, jobs, given, best)) < best:
                     best, chosen = worth, given
             assert chosen is not None  # a single job can always train
             self.known[state] = best, chosen
         return self.known[state][0]
 
-    def _arrival(self, coming: int, jobs: Jobs) -> float:
+    def _value_after_arrival(self, coming: int, jobs: Jobs) -> float:
         """Return the value when the next job joins these."""
         state = (coming, jobs)
         if state not in self._joined:
             self._joined[state] = sum(chance * self.value(coming - 1, (*jobs, new)) for chance, new in self.types)
         return self._joined[state]
 
-    def _follow(self, coming: int, jobs: Jobs, given: tuple[Given, ...], enough: float) -> float:
+    def _value_of_allocation(self, coming: int, jobs: Jobs, given: tuple[Given, ...], enough: float) -> float:
         """Return the value of an allocation, or any number of at least `enough` if it is not better."""
         remaining = [b for _, b in jobs]
         iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
         end = first_finish(remaining, iteration)
         if not coming:
             total = float(len(jobs) * end)
-            return total if total >= enough else total + self.value(0, _after(jobs, remaining, iteration, end))
+            return total if total >= enough else total + self.value(0, _after_stay(jobs, remaining, iteration, end))
         stay = 1 - 1 / self.stream.gap
         total = len(jobs) * (1 - stay**end) * self.stream.gap
         if total >= enough:
             return total
-        ended = _after(jobs, remaining, iteration, end)
+        ended = _after_stay(jobs, remaining, iteration, end)
         nobody = stay ** (end - 1)
-        total += nobody * (self._arrival(coming, ended) / self.stream.gap + stay * self.value(coming, ended))
+        total += nobody * (
+            self._value_after_arrival(coming, ended) / self.stream.gap + stay * self.value(coming, ended)
+        )
         # From each of these ms on, an arrival finds one more iteration of some job complete.
         until = end
         for since in reversed(changes(remaining, iteration, end)):
             if total >= enough:
                 return total
             probability = stay ** (since - 1) - stay ** (until - 1)
-            total += probability * self._arrival(coming, _after(jobs, remaining, iteration, since))
+            total += probability * self._value_after_arrival(coming, _after_stay(jobs, remaining, iteration, since))
             until = since
         return total
 
@@ -115,26 +117,26 @@ class Program:
             if jobs:
                 given = self.known[state][1]
                 rows.append((coming, jobs, given))
-                stack += self._next(coming, jobs, given)
+                stack += self._next_states(coming, jobs, given)
             elif coming:
                 stack += [(coming - 1, (new,)) for _, new in self.types]
         return table_of(rows, slots)
 
-    def _next(self, coming: int, jobs: Jobs, given: tuple[Given, ...]) -> list[tuple[int, Jobs]]:
+    def _next_states(self, coming: int, jobs: Jobs, given: tuple[Given, ...]) -> list[tuple[int, Jobs]]:
         """Return the states that may follow a state under an allocation."""
         remaining = [b for _, b in jobs]
         iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
         end = first_finish(remaining, iteration)
-        ended = _after(jobs, remaining, iteration, end)
+        ended = _after_stay(jobs, remaining, iteration, end)
         following = [(coming, ended)]
         if coming:
             for since in [*changes(remaining, iteration, end), end]:
-                after = _after(jobs, remaining, iteration, since)
+                after = _after_stay(jobs, remaining, iteration, since)
                 following += [(coming - 1, (*after, new)) for _, new in self.types]
         return following
 
 
-def _after(jobs: Jobs, remaining: list[int], iteration: list[int], ms: int) -> Jobs:
+def _after_stay(jobs: Jobs, remaining: list[int], iteration: list[int], ms: int) -> Jobs:
     after = remaining_after(remaining, iteration, ms)
     return tuple((m, b) for (m, _), b in zip(jobs, after, strict=True) if b)
 

@@ -52,7 +52,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | 
     jobs = [Coming(job, iterations, arrival) for job, (iterations, arrival) in enumerate(pairs)]
     runs = Runs(kinds, Deadline(limits.seconds))
     value, stays = runs.best(jobs)
-    return Outcome("optimal", _stages(instance, stays), value, work={"states": runs.states})
+    return Outcome("optimal", _stages_of_run(instance, stays), value, work={"states": runs.states})
 
 
 class Runs:
@@ -66,9 +66,11 @@ class Runs:
         """Return the least sum of times in the system, in ms, and the run; jobs in arrival order."""
         if not jobs:
             return 0, []
-        return self._from(jobs[0].arrival, (), 0, jobs)
+        return self._best_from_state(jobs[0].arrival, (), 0, jobs)
 
-    def _from(self, now: int, there: tuple[There, ...], arrived: int, jobs: list[Coming]) -> tuple[int, list[Stay]]:
+    def _best_from_state(
+        self, now: int, there: tuple[There, ...], arrived: int, jobs: list[Coming]
+    ) -> tuple[int, list[Stay]]:
         while arrived < len(jobs) and (not there or jobs[arrived].arrival <= now):
             now = max(now, jobs[arrived].arrival)
             there += (There(arrived, jobs[arrived].kind, jobs[arrived].iterations),)
@@ -76,28 +78,28 @@ class Runs:
         if not there:
             return 0, []
         if arrived == len(jobs):
-            return self._last(now, there)
+            return self._best_without_arrivals(now, there)
         self.deadline.check()
         self.states += 1
         best: tuple[int, list[Stay]] | None = None
         for given in self.kinds.allocations(tuple(t.kind for t in there)):
-            lasts, after = self._until(there, given, jobs[arrived].arrival - now)
+            lasts, after = self._time_to_next_event(there, given, jobs[arrived].arrival - now)
             cost = len(there) * lasts
             if best is not None and cost >= best[0]:
                 continue
-            further, stays = self._from(now + lasts, after, arrived, jobs)
+            further, stays = self._best_from_state(now + lasts, after, arrived, jobs)
             if best is None or cost + further < best[0]:
-                best = cost + further, [_stay(now, lasts, there, given), *stays]
+                best = cost + further, [_stay_until_event(now, lasts, there, given), *stays]
         assert best is not None  # a single job can always train
         return best
 
-    def _last(self, now: int, there: tuple[There, ...]) -> tuple[int, list[Stay]]:
+    def _best_without_arrivals(self, now: int, there: tuple[There, ...]) -> tuple[int, list[Stay]]:
         """Return the best value of the jobs without further arrivals, and the stays that reach it."""
         value, stays = self.value(tuple((t.kind, t.remaining) for t in there)), list[Stay]()
         while there:
             given = self._known[tuple((t.kind, t.remaining) for t in there)][1]
-            lasts, after = self._until(there, given, None)
-            stays.append(_stay(now, lasts, there, given))
+            lasts, after = self._time_to_next_event(there, given, None)
+            stays.append(_stay_until_event(now, lasts, there, given))
             now, there = now + lasts, after
         return value, stays
 
@@ -124,7 +126,7 @@ class Runs:
             self._known[jobs] = best
         return self._known[jobs][0]
 
-    def _until(
+    def _time_to_next_event(
         self, there: tuple[There, ...], given: tuple[Given, ...], arrival: int | None
     ) -> tuple[int, tuple[There, ...]]:
         """Return the ms to the next event, an arrival after `arrival` ms or a finish, and the jobs left then."""
@@ -136,12 +138,12 @@ class Runs:
         return lasts, tuple(t._replace(remaining=b) for t, b in zip(there, after, strict=True) if b)
 
 
-def _stay(now: int, lasts: int, there: tuple[There, ...], given: tuple[Given, ...]) -> Stay:
+def _stay_until_event(now: int, lasts: int, there: tuple[There, ...], given: tuple[Given, ...]) -> Stay:
     training = tuple((t.job, pair) for t, pair in zip(there, given, strict=True) if pair != WAITS)
     return now, now + lasts, training
 
 
-def _stages(horizon: Horizon, stays: list[Stay]) -> Stages:
+def _stages_of_run(horizon: Horizon, stays: list[Stay]) -> Stages:
     """Convert a run to a plan of the horizon: a stage per stay, and another before it while the system is empty."""
     ends, rows = list[int](), list[tuple[int, int, int, int, int]]()
     finish = np.zeros(len(horizon.arrival), dtype=np.int64)

@@ -73,7 +73,7 @@ class _Clock:
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | None = None) -> Outcome:
     """The fluid optimum over all orders of events; a lower bound on every scheduler, which it says."""
     if not len(instance.arrival):
-        return Outcome("optimal", _empty(), 0.0, work={"nodes": 0})
+        return Outcome("optimal", _empty_outcome(), 0.0, work={"nodes": 0})
     clock, data = _Clock(limits), fluid(instance)
     lp = EventLP(data)
     best = first_incumbent(lp, clock.local_search_over)
@@ -96,7 +96,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | 
             proved = max(proved, min(search.lowest, best.value))
         clock.nodes += search.nodes
         break
-    plan, value = _stages(instance, data, best)
+    plan, value = _integer_stages(instance, data, best)
     bound = min(proved * data.unit_ns / NS, value)
     optimal = stopped == "proof" and value - bound <= instance.tolerance * max(1.0, value)
     # Rounding to integer ns may spoil a proof in scaled units (a total of less than a ms); then the plan is unproven.
@@ -130,12 +130,12 @@ def priced(data: Fluid, best: Incumbent, remaining_seconds: Callable[[], float |
     return Pricing(data, prices, windows), bound
 
 
-def _empty() -> Stages:
+def _empty_outcome() -> Stages:
     none = np.zeros(0, dtype=np.int64)
     return Stages(ends=none, stage=none, job=none, workers=none, ps=none, time=none, finish=none)
 
 
-def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, float]:
+def _integer_stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, float]:
     """Return the incumbent in integer ns, and its total completion time in ms."""
     ends, length, finish = [data.start_ns], [0.0], np.zeros(data.jobs, dtype=np.int64)
     for (kind, job), before, now in zip(best.order[1:], best.time, best.time[1:], strict=False):
@@ -151,7 +151,7 @@ def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, fl
     for k, entries in by_stage.items():
         whole = ends[k] - ends[k - 1]
         if whole > 0 and length[k] > 0:
-            rows += _whole(instance, data, k, entries, whole, whole / length[k])
+            rows += _integer_entries(instance, data, k, entries, whole, whole / length[k])
     table = np.array(rows, dtype=np.int64).reshape(len(rows), 5)
     names = ("stage", "job", "workers", "ps", "time")
     columns = {name: table[:, i] for i, name in enumerate(names)}
@@ -160,7 +160,7 @@ def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, fl
     return plan, total / NS
 
 
-def _whole(
+def _integer_entries(
     instance: Horizon, data: Fluid, stage: int, entries: list[tuple[int, int, float]], length: int, ns: float
 ) -> list[tuple[int, int, int, int, int]]:
     """Return (stage, job, workers, PSs, ns) of a stage's entries, rounded down to satisfy time and capacity exactly.

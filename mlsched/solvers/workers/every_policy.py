@@ -20,8 +20,8 @@ State = tuple[int, tuple[tuple[int, int], ...]]
 @exact_algorithm("every-policy", problem="workers", objectives=("expected_total_jct",), called="policy")
 def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | None = None) -> Outcome:
     """Judge every policy on every state that any policy may come to; for two jobs of one or two iterations."""
-    states = _states(instance)
-    choices = [_choices(instance, state) for state in states]
+    states = _possible_states(instance)
+    choices = [_joint_allocations(instance, state) for state in states]
     policies = 1
     for given in choices:
         policies *= len(given)
@@ -29,14 +29,14 @@ def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | N
         raise TooLarge(f"every-policy: there are more than {MOST_POLICIES} policies; use backward-induction")
     deadline, best, plan = Deadline(limits.seconds), float("inf"), None
     for chosen in deadline.over(itertools.product(*choices)):
-        policy = _policy(instance, states, chosen)
+        policy = _policy_of_choices(instance, states, chosen)
         value = instance.evaluate(policy)["expected_total_jct"]
         if value < best:
             best, plan = value, policy
     return Outcome("optimal", plan, best, work={"policies": policies})
 
 
-def _states(stream: Stream) -> list[State]:
+def _possible_states(stream: Stream) -> list[State]:
     """Return every state: any jobs of the types, in any order, any remaining iterations, and any future jobs."""
     types = zip(stream.type_model.tolist(), stream.type_iterations.tolist(), strict=True)
     single = sorted({(m, b) for m, iterations in types for b in range(1, iterations + 1)})
@@ -46,24 +46,24 @@ def _states(stream: Stream) -> list[State]:
     return found
 
 
-def _choices(stream: Stream, state: State) -> list[tuple[tuple[int, int], ...]]:
+def _joint_allocations(stream: Stream, state: State) -> list[tuple[tuple[int, int], ...]]:
     """Return the allocations of the jobs in a state, without regard to capacity."""
     _, workers, ps = stream.time.shape
     own = []
     for m, _ in state[1]:
         pairs = itertools.product(range(1, workers + 1), range(1, ps + 1))
         own.append([(0, 0), *((w, p) for w, p in pairs if int(stream.time[m, w - 1, p - 1]) < NEVER)])
-    return [given for given in itertools.product(*own) if _fits(stream, state, given)]
+    return [given for given in itertools.product(*own) if _fits_capacity(stream, state, given)]
 
 
-def _fits(stream: Stream, state: State, given: tuple[tuple[int, int], ...]) -> bool:
+def _fits_capacity(stream: Stream, state: State, given: tuple[tuple[int, int], ...]) -> bool:
     need = np.zeros_like(stream.capacity)
     for (m, _), (w, p) in zip(state[1], given, strict=True):
         need = need + w * stream.worker_demand[m] + p * stream.ps_demand[m]
     return any(w for w, _ in given) and bool((need <= stream.capacity).all())
 
 
-def _policy(stream: Stream, states: list[State], chosen: tuple[tuple[tuple[int, int], ...], ...]) -> Policy:
+def _policy_of_choices(stream: Stream, states: list[State], chosen: tuple[tuple[tuple[int, int], ...], ...]) -> Policy:
     def column(values: list[list[int]], free: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
         rows = [row + [free] * (stream.jobs - len(row)) for row in values]
         return np.array(rows, dtype=np.int64).reshape(len(rows), stream.jobs)

@@ -48,36 +48,36 @@ def judged(known_bug: KnownBug, engine: str) -> tuple[Verdict, str]:
         return ("right" if known_bug.answer == said.status else "wrong"), words
     if said.status != "optimal" or said.value is None:
         return "silent", words
-    if isinstance(known_bug.answer, str) or not _near(said.value, float(known_bug.answer)):
+    if isinstance(known_bug.answer, str) or not _is_close(said.value, float(known_bug.answer)):
         return "wrong", words
-    broken = _broken(known_bug, said.solution)
+    broken = _violated_constraint(known_bug, said.solution)
     return ("wrong", f"{words}, but {broken}") if broken else ("right", words)
 
 
-def _near(a: float, b: float) -> bool:
+def _is_close(a: float, b: float) -> bool:
     return abs(a - b) <= TOLERANCE * max(1.0, abs(a), abs(b))
 
 
-def _broken(known_bug: KnownBug, solution: tuple[float, ...]) -> str:
+def _violated_constraint(known_bug: KnownBug, solution: tuple[float, ...]) -> str:
     """Return a description of the constraint that a solution violates; empty if it is feasible."""
     value = {v.name: x for v, x in zip(known_bug.variables, solution, strict=True)}
     for v in known_bug.variables:
-        if v.integer and not _near(value[v.name], round(value[v.name])):
+        if v.integer and not _is_close(value[v.name], round(value[v.name])):
             return f"{v.name} = {value[v.name]} is not an integer"
-        if not _between(v.low, value[v.name], v.high):
+        if not _satisfies_bounds(v.low, value[v.name], v.high):
             return f"{v.name} = {value[v.name]} is out of its bounds"
     for number, row in enumerate(known_bug.rows):
-        if not _between(row.low, sum(float(f) * value[name] for name, f in row.terms.items()), row.high):
+        if not _satisfies_bounds(row.low, sum(float(f) * value[name] for name, f in row.terms.items()), row.high):
             return f"row {number} does not hold"
     return ""
 
 
-def _between(low: Fraction | None, value: float, high: Fraction | None) -> bool:
+def _satisfies_bounds(low: Fraction | None, value: float, high: Fraction | None) -> bool:
     slack = TOLERANCE * max(1.0, abs(value))
     return (low is None or value >= float(low) - slack) and (high is None or value <= float(high) + slack)
 
 
-def _highs(known_bug: KnownBug, engine: str) -> Said:
+def _answer_of_highs(known_bug: KnownBug, engine: str) -> Said:
     from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 
     highspy, solver = import_highspy(), new_highs(Limits(work=MOST[engine]))
@@ -86,10 +86,10 @@ def _highs(known_bug: KnownBug, engine: str) -> Said:
     lp.num_col_, lp.num_row_ = len(names), len(known_bug.rows)
     lp.sense_ = highspy.ObjSense.kMinimize if known_bug.sense == "min" else highspy.ObjSense.kMaximize
     lp.col_cost_ = np.array([float(known_bug.cost.get(name, 0)) for name in names])
-    lp.col_lower_ = np.array([_low(v) for v in known_bug.variables])
-    lp.col_upper_ = np.array([_high(v) for v in known_bug.variables])
-    lp.row_lower_ = np.array([_low(row) for row in known_bug.rows])
-    lp.row_upper_ = np.array([_high(row) for row in known_bug.rows])
+    lp.col_lower_ = np.array([_lower_bound(v) for v in known_bug.variables])
+    lp.col_upper_ = np.array([_upper_bound(v) for v in known_bug.variables])
+    lp.row_lower_ = np.array([_lower_bound(row) for row in known_bug.rows])
+    lp.row_upper_ = np.array([_upper_bound(row) for row in known_bug.rows])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     sizes = [len(row.terms) for row in known_bug.rows]
     lp.a_matrix_.start_ = np.cumsum([0, *sizes]).astype(np.int32)
@@ -110,18 +110,18 @@ def _highs(known_bug: KnownBug, engine: str) -> Said:
     return Said("optimal", solver.getInfo().objective_function_value, tuple(solver.getSolution().col_value))
 
 
-def _math_opt(known_bug: KnownBug, engine: str) -> Said:
+def _answer_of_math_opt(known_bug: KnownBug, engine: str) -> Said:
     from ortools.math_opt.python import mathopt
 
     from mlsched.solvers.backends.math_opt import solve
 
     model = mathopt.Model()
     columns = {
-        v.name: model.add_variable(lb=_low(v), ub=_high(v), is_integer=v.integer, name=v.name)
+        v.name: model.add_variable(lb=_lower_bound(v), ub=_upper_bound(v), is_integer=v.integer, name=v.name)
         for v in known_bug.variables
     }
     for row in known_bug.rows:
-        made = model.add_linear_constraint(lb=_low(row), ub=_high(row))
+        made = model.add_linear_constraint(lb=_lower_bound(row), ub=_upper_bound(row))
         for name, factor in row.terms.items():
             made.set_coefficient(columns[name], float(factor))
     goal = mathopt.LinearSum(float(f) * columns[name] for name, f in known_bug.cost.items())
@@ -139,7 +139,7 @@ def _math_opt(known_bug: KnownBug, engine: str) -> Said:
     return Said("optimal", result.objective_value(), tuple(values[columns[v.name]] for v in known_bug.variables))
 
 
-def _cp_sat(known_bug: KnownBug, engine: str) -> Said:
+def _answer_of_cp_sat(known_bug: KnownBug, engine: str) -> Said:
     from ortools.sat.python import cp_model
 
     from mlsched.solvers.backends.limits import within
@@ -173,12 +173,17 @@ def _cp_sat(known_bug: KnownBug, engine: str) -> Said:
     return Said("optimal", round(solver.objective_value) / scale, solution)
 
 
-def _low(thing: Any) -> float:
+def _lower_bound(thing: Any) -> float:
     return -math.inf if thing.low is None else float(thing.low)
 
 
-def _high(thing: Any) -> float:
+def _upper_bound(thing: Any) -> float:
     return math.inf if thing.high is None else float(thing.high)
 
 
-_ASK = {"cp-sat": _cp_sat, "highs": _highs, "scip": _math_opt, "ortools-highs": _math_opt}
+_ASK = {
+    "cp-sat": _answer_of_cp_sat,
+    "highs": _answer_of_highs,
+    "scip": _answer_of_math_opt,
+    "ortools-highs": _answer_of_math_opt,
+}

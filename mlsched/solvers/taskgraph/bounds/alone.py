@@ -45,7 +45,7 @@ def sharpened(layout: Layout, remaining: Callable[[], float | None] = lambda: No
         return layout, work
     for j, tasks in enumerate(layout.tasks_of):
         runs = (layout.mandatory[j] - layout.finished[j]) * len(tasks)
-        if _over(remaining()):
+        if _is_time_over(remaining()):
             break
         if len(tasks) < 2 or not runs or runs > MOST_RUNS or not any(layout.into[k] for k in tasks):
             continue
@@ -60,7 +60,7 @@ def sharpened(layout: Layout, remaining: Callable[[], float | None] = lambda: No
     return dataclasses.replace(layout, head=head, tail=tail, alone=alone), work
 
 
-def _over(seconds: float | None) -> bool:
+def _is_time_over(seconds: float | None) -> bool:
     return seconds is not None and seconds <= 0
 
 
@@ -74,7 +74,7 @@ class _Single:
     def lower_bound(self, expression: LinearExprT) -> int:
         """Return a proved lower bound of an expression, mostly its minimum; 0 when the time is over."""
         seconds = self.remaining()
-        if _over(seconds):
+        if _is_time_over(seconds):
             return 0
         self.model.cp.minimize(expression)
         chosen = within(Limits(work=WORK_EACH, seconds=seconds)).parameters

@@ -38,12 +38,12 @@ def relax(
         return None, 0.0
     program = LinearProgram(layout, shared, columns)
     with _ALONE:
-        prices, iterations = _prices(program, seconds, threads)
+        prices, iterations = _solve_prices(program, seconds, threads)
     work = ITERATION * iterations * columns.count
     return (None if prices is None else LinearBound(columns, upper, *program.bound(prices))), work
 
 
-def _prices(program: LinearProgram, seconds: float | None, threads: int) -> tuple[IntArray | None, int]:
+def _solve_prices(program: LinearProgram, seconds: float | None, threads: int) -> tuple[IntArray | None, int]:
     """Return prices >= 0 of the rows in multiples of 1/SCALE (None if the limit came first), and simplex iterations."""
     import highspy
 

@@ -55,9 +55,9 @@ class Boxed:
         #: Sub-problems repeat the same bounds on total_jct.
         self._made = functools.lru_cache(MODELS)(self._without_boxes)
         if self.timed:
-            self._begin()
+            self._generate_first_plan()
 
-    def _begin(self) -> None:
+    def _generate_first_plan(self) -> None:
         """Generate a first plan and the linear relaxation of plans as good."""
         layout = self.layout
         runs = sum(1 for _ in layout.runs())
@@ -105,7 +105,7 @@ class Boxed:
         return TimeIndexed(self.layout, upper, windows, self._shared, objectives=self._objectives, counting=hard)
 
     @functools.cached_property
-    def _due(self) -> DueModel:
+    def _due_model(self) -> DueModel:
         return DueModel(self.layout, tuple(o for o in self._objectives if o != "total_jct"), self._shared)
 
     def by_time(self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, hard: bool = False) -> TimeIndexed:
@@ -114,24 +114,24 @@ class Boxed:
         if made.reason is None:
             made.cp = made.cp.clone()
             made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
-            self._in_boxes(made, boxes)
-            made.cp.minimize(self._sum(made, weights))
+            self._restrict_to_boxes(made, boxes)
+            made.cp.minimize(self._weighted_sum(made, weights))
         return made
 
     def by_due(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> DueModel:
         """Return the model of plans in the boxes with any total_jct, which must have weight 0."""
-        made = copy.copy(self._due)
+        made = copy.copy(self._due_model)
         made.cp = made.cp.clone()
-        self._in_boxes(made, boxes)
-        made.cp.minimize(self._sum(made, weights))
+        self._restrict_to_boxes(made, boxes)
+        made.cp.minimize(self._weighted_sum(made, weights))
         return made
 
-    def _sum(self, made: TimeIndexed | DueModel, weights: Sequence[int]) -> Any:
+    def _weighted_sum(self, made: TimeIndexed | DueModel, weights: Sequence[int]) -> Any:
         """Return the weighted sum without its constant."""
         triples = zip(self._objectives, self._signs, weights, strict=True)
         return sum(sign * weight * made.terms[name] for name, sign, weight in triples if weight)
 
-    def _in_boxes(self, made: TimeIndexed | DueModel, boxes: Sequence[Bounds]) -> None:
+    def _restrict_to_boxes(self, made: TimeIndexed | DueModel, boxes: Sequence[Bounds]) -> None:
         """Add constraints: each objective of the model is in the selected box."""
         literals: list[Any] = [1] if len(boxes) == 1 else [made.cp.new_bool_var("") for _ in boxes]
         if len(boxes) > 1:

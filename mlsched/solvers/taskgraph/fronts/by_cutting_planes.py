@@ -68,7 +68,7 @@ class ByCuttingPlanes:
         if at >= 0 and self._leading == at:
             return self._smallest_total_jct(asked, deadline, work)
         if self._upper is not None:
-            return self._within(asked, self._upper, deadline, work)
+            return self._best_within(asked, self._upper, deadline, work)
         if (at >= 0 and weights[at]) or not self._boxed.due:
             return Answer("unknown")
         result = self._best(self._boxed.by_due(weights, asked.boxes), deadline, work)
@@ -93,7 +93,7 @@ class ByCuttingPlanes:
         self._hard |= result is None or cut.work > HARD
         return result
 
-    def _within(self, asked: Asked, upper: int, deadline: Deadline, work: float | None) -> Answer:
+    def _best_within(self, asked: Asked, upper: int, deadline: Deadline, work: float | None) -> Answer:
         """Return the best plan of total_jct at most `upper`, by the leading objective, then the sum of the others."""
         boxes, k = asked.boxes, self._leading
         rest = [0 if j == k else weight for j, weight in enumerate(asked.weights)]
@@ -128,12 +128,12 @@ class ByCuttingPlanes:
                 return self._answer(asked, result)
             self._feasible = True
         ties = [0 if j == at else weight for j, weight in enumerate(self._boxed.ties(asked.boxes))]
-        result = self._earliest(asked.boxes, others if any(others) else ties, deadline, work, upper)
+        result = self._earliest_plan(asked.boxes, others if any(others) else ties, deadline, work, upper)
         if result is False and values is not None and upper == values[at] - 1:
             return Answer("optimal", values, weights[at] * values[at], asked.hint)
         return self._answer(asked, result)
 
-    def _earliest(
+    def _earliest_plan(
         self, boxes: Sequence[Bounds], then: Sequence[int], deadline: Deadline, work: float | None, upper: int | None
     ) -> Result:
         """Return the plan of smallest total_jct that is best by the weighted sum `then`.
@@ -150,7 +150,7 @@ class ByCuttingPlanes:
             upper: Upper bound on total_jct; None if unknown.
         """
         boxed, steps = self._boxed, Steps()
-        while (value := self._next(steps.size, upper)) is not None:
+        while (value := self._next_total_jct(steps.size, upper)) is not None:
             at_bound = value == self._lower
             made = boxed.by_time(then if at_bound else [0] * len(then), boxes, value, self._hard)
             result = self._best(made, deadline, work)
@@ -165,7 +165,7 @@ class ByCuttingPlanes:
             return False if upper is not None and self._lower > upper else None
         return self._best(boxed.by_time(then, boxes, self._lower, self._hard), deadline, work)
 
-    def _next(self, step: int, upper: int | None) -> int | None:
+    def _next_total_jct(self, step: int, upper: int | None) -> int | None:
         """Return the next total_jct to try: some steps above the bound, halfway to the incumbent, or None."""
         value = self._lower + step - 1
         if self._incumbent is not None:

@@ -69,7 +69,7 @@ class _Shared:
     def keep(self, asked: Asked, answer: Answer) -> None:
         """Keep the answer to the next question: the smallest total_jct also has the smallest weighted sum."""
         at, values = self.boxed.at, answer.values
-        if values is None or answer.status != "optimal" or not _only(asked.weights, at):
+        if values is None or answer.status != "optimal" or not _is_only_objective(asked.weights, at):
             return
         boxes = tuple(sorted(with_end(box, at, values[at]) for box in asked.boxes))
         weights = self.ties(boxes)
@@ -108,9 +108,9 @@ class Assisted:
         self._made, self._shared = made, _Shared(layout, objectives, plain, seed)
         self.favourite = objectives.index("total_jct") if timed(layout, objectives) else None
         self._known = self._shared.known
-        self._set(plain)
+        self._set_search(plain)
 
-    def _set(self, plain: Limited) -> None:
+    def _set_search(self, plain: Limited) -> None:
         self._plain = plain
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint, self.ties = plain.most_boxes, plain.fingerprint, self._shared.ties
@@ -122,7 +122,7 @@ class Assisted:
     def another(self) -> Assisted:
         """Return a copy for the same question, for another thread."""
         one = copy.copy(self)
-        one._set(self._plain.another())
+        one._set_search(self._plain.another())
         return one
 
     def stop(self) -> None:
@@ -147,19 +147,19 @@ class Assisted:
             asked = Asked(weights, boxes, hint)
             answer = self._by_intervals(asked, limit, self._first_turn)
             self._first_turn = (
-                min(FIRST_TURN, 2 * self._first_turn) if _final(answer) else max(SHORTEST_TURN, self._first_turn / 2)
+                min(FIRST_TURN, 2 * self._first_turn) if _is_final(answer) else max(SHORTEST_TURN, self._first_turn / 2)
             )
-        if not _final(answer) and not self._over(deadline):
+        if not _is_final(answer) and not self._is_over(deadline):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
             if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):
                 asked = dataclasses.replace(asked, plan=plan, values=values)
-            answer = self._helped(asked, deadline)
-        k = self._leading(weights, boxes)
+            answer = self._answer_with_help(asked, deadline)
+        k = self._leading_objective(weights, boxes)
         if k is not None and answer.status == "optimal" and answer.values is not None:
             self._known.prove(k, boxes, answer.values[k])
         return answer
 
-    def _leading(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> int | None:
+    def _leading_objective(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> int | None:
         """Return an objective of which one unit outweighs all values of the others in the boxes, if any."""
         k = max(range(len(weights)), key=lambda j: weights[j])
         rest, ends = 0, loosest(boxes)
@@ -171,7 +171,7 @@ class Assisted:
                 rest += weight * max(0, min(most) - low)
         return k if weights[k] > rest else None
 
-    def _over(self, deadline: Deadline) -> bool:
+    def _is_over(self, deadline: Deadline) -> bool:
         return self._stopped.is_set() or deadline.passed()
 
     def _by_intervals(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
@@ -179,10 +179,14 @@ class Assisted:
         self._plain.work = work
         return self._plain.minimise(asked.weights, asked.boxes, asked.hint, seconds)
 
-    def _helped(self, asked: Asked, deadline: Deadline) -> Answer:
+    def _answer_with_help(self, asked: Asked, deadline: Deadline) -> Answer:
         """Return the answer of the suitable model, alternating with the interval model in growing turns."""
         boxed = self._shared.boxed
-        if boxed.timed and _only(asked.weights, boxed.at) and all(end is None for box in asked.boxes for end in box):
+        if (
+            boxed.timed
+            and _is_only_objective(asked.weights, boxed.at)
+            and all(end is None for box in asked.boxes for end in box)
+        ):
             return self._unbounded(asked, deadline)
         self._helper = helper = self._cutting_planes(asked)
         if helper is None:
@@ -190,13 +194,13 @@ class Assisted:
         longer = 1.0
         while True:
             answer = helper.ask(asked, deadline.remaining(MOMENT), longer * TURN[0])
-            if _final(answer):
+            if _is_final(answer):
                 if answer.solution is not asked.hint:
                     self._shared.keep(asked, answer)
                 return answer
-            if not self._over(deadline):
+            if not self._is_over(deadline):
                 answer = self._by_intervals(asked, deadline.remaining(MOMENT), longer * TURN[1])
-            if _final(answer) or self._over(deadline):
+            if _is_final(answer) or self._is_over(deadline):
                 return answer
             longer *= GROWTH
 
@@ -217,7 +221,7 @@ class Assisted:
     def _cutting_planes(self, asked: Asked) -> ByCuttingPlanes | None:
         """Return cutting planes for the sub-problem, if there is a model for them."""
         boxed, boxes = self._shared.boxed, asked.boxes
-        leading, low = self._leading(asked.weights, boxes), self._known.within(boxes)
+        leading, low = self._leading_objective(asked.weights, boxes), self._known.within(boxes)
         upper = None
         if boxed.timed:
             upper = boxed.upper(asked.weights, boxes, low, asked.plan)
@@ -245,10 +249,10 @@ class Assisted:
         return self._plain.values_of(solution, variables)
 
 
-def _only(weights: Sequence[int], k: int) -> bool:
+def _is_only_objective(weights: Sequence[int], k: int) -> bool:
     """Return whether only objective k has a weight."""
     return [j for j, weight in enumerate(weights) if weight] == [k]
 
 
-def _final(answer: Answer) -> bool:
+def _is_final(answer: Answer) -> bool:
     return answer.status not in ("feasible", "unknown")

@@ -112,7 +112,7 @@ class AnnealedLists:
         self._search = _Search(*(each.ctypes.data for each in self._state))
         # Any two words but 0: the seed, mixed.
         self._search.random[:] = [int(word) | 1 for word in np.random.SeedSequence(seed).generate_state(2, np.uint64)]
-        self._call(0, 1.0)
+        self._call_compiled(0, 1.0)
 
     @property
     def value(self) -> int:
@@ -131,16 +131,16 @@ class AnnealedLists:
                 return
             if int(progress * ROUNDS) > current_round:
                 current_round = int(progress * ROUNDS)
-                self._restart()
-            self._call(SLICE, HOT * (COLD / HOT) ** (progress * ROUNDS % 1))
+                self._restart_from_best()
+            self._call_compiled(SLICE, HOT * (COLD / HOT) ** (progress * ROUNDS % 1))
             self.tried += SLICE
 
-    def _restart(self) -> None:
+    def _restart_from_best(self) -> None:
         """Continue from the best list."""
         order, node, best_order, best_node, _ = self._state
         order[:], node[:], self._search.current = best_order, best_node, self._search.best
 
-    def _call(self, moves: int, temperature: float) -> None:
+    def _call_compiled(self, moves: int, temperature: float) -> None:
         if not compiled()(ctypes.byref(self._lists), ctypes.byref(self._search), moves, temperature):
             raise MemoryError("no memory for the table of used resources")
 

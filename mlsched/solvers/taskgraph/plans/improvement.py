@@ -56,12 +56,12 @@ class Improvement:
             self._stale = 0 if state.upper != before else self._stale + 1
             return
         if close:
-            self._attempt()
+            self._attempt_value()
         else:
             self._attempt_near()
         self._stale = AGAIN[close] if state.upper == before else 0
 
-    def _attempt(self) -> None:
+    def _attempt_value(self) -> None:
         """Try a value: halfway to the bound at first, nearer to the incumbent after each failure."""
         state = self._state
         better = state.incumbent - 1

@@ -57,7 +57,9 @@ class Neighbourhoods:
         state, plan = self.state, self.state.plan
         assert plan is not None
         runs = runs_of(plan)
-        made = kept_model(self.layout, runs, self._freed(runs), int(self._rng.choice(LATER)), state.incumbent - 1)
+        made = kept_model(
+            self.layout, runs, self._select_freed_tasks(runs), int(self._rng.choice(LATER)), state.incumbent - 1
+        )
         closed, work = True, 0.0
         if made.reason is None:
             for variable, value in made.encode(plan):
@@ -77,18 +79,18 @@ class Neighbourhoods:
         state.spend(work + BUILDING * len(made.cp.proto.constraints))
         self._size = min(max(1.0, self._size * (GROWTH if closed else 1 / GROWTH)), float(self.layout.jobs))
 
-    def _freed(self, runs: Runs) -> set[int]:
+    def _select_freed_tasks(self, runs: Runs) -> set[int]:
         """Return the tasks that are rescheduled."""
         layout, rng = self.layout, self._rng
         number = min(layout.jobs, int(self._size + rng.random()))
         if rng.random() * (len(KINDS) + 1) < 1:
             one = int(rng.integers(layout.jobs))
-            begin, end = _spans(layout, runs)
+            begin, end = _spans_of_jobs(layout, runs)
             at = begin[one] + rng.random() * (end[one] - begin[one])
-            return self._slice(runs, at, max(1, round(number * layout.tasks / layout.jobs)))
+            return self._tasks_near_time(runs, at, max(1, round(number * layout.tasks / layout.jobs)))
         return {k for j in drawn(layout, runs, rng, number) for k in layout.tasks_of[j]}
 
-    def _slice(self, runs: Runs, at: float, number: int) -> set[int]:
+    def _tasks_near_time(self, runs: Runs, at: float, number: int) -> set[int]:
         """Return the tasks with the runs nearest to a time."""
         far: dict[int, float] = {}
         for (k, _), (_, start) in runs.items():
@@ -109,7 +111,7 @@ def staying(layout: Layout, kept: Runs) -> Layout:
 def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> list[int]:
     """Return `number` jobs that end at about the same time, that overlap most, or that are drawn at random."""
     kind, one = str(rng.choice(KINDS)), int(rng.integers(layout.jobs))
-    begin, end = _spans(layout, runs)
+    begin, end = _spans_of_jobs(layout, runs)
     far = NOISE * rng.random(layout.jobs)
     if kind == "completion":
         far += np.abs(end - end[one])
@@ -120,7 +122,7 @@ def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> 
     return nearest
 
 
-def _spans(layout: Layout, runs: Runs) -> tuple[Any, Any]:
+def _spans_of_jobs(layout: Layout, runs: Runs) -> tuple[Any, Any]:
     """Return when each job begins and ends, shape (jobs,) each; jobs without runs at 0."""
     begin, end = np.zeros((2, layout.jobs))
     seen: set[int] = set()
@@ -146,12 +148,12 @@ def kept_model(layout: Layout, runs: Runs, freed: Collection[int], later: int, u
     latest = {run: start + later for run, (_, start) in kept.items()}
     made = IntervalModel(staying(layout, kept), ("total_jct",), upper, relaxed=Relaxed(latest=latest), named=True)
     if made.reason is None:
-        _in_turn(made, kept)
+        _keep_order_on_nodes(made, kept)
         made.cp.add(made.terms["total_jct"] <= upper + sum(layout.arrival))
     return made
 
 
-def _in_turn(made: IntervalModel, kept: Runs) -> None:
+def _keep_order_on_nodes(made: IntervalModel, kept: Runs) -> None:
     """Keep the order of successive runs on a node: the later run still waits for the earlier one."""
     layout = made.layout
     here: dict[int, list[tuple[int, int, Run]]] = {}

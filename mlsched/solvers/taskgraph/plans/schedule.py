@@ -94,10 +94,10 @@ class _Annealing:
         for step in range(first, until):
             if self.best <= self.enough or self.deadline.passed():
                 break
-            self.try_(_reordered(self.order, self.rng), hot * (1 - (step - first) / (until - first)) + 1e-9)
+            self.try_(_reorder_randomly(self.order, self.rng), hot * (1 - (step - first) / (until - first)) + 1e-9)
 
 
-def _reordered(given: list[int], rng: np.random.Generator) -> list[int]:
+def _reorder_randomly(given: list[int], rng: np.random.Generator) -> list[int]:
     """Return the order with two jobs swapped, or one moved."""
     order = list(given)
     if rng.random() < 0.6:
