@@ -14,6 +14,7 @@ FINISHED: tuple[str, ...] = (
     "mlsched/core",
     "mlsched/formulations",
     "mlsched/heuristics",
+    "mlsched/solvers",
     "mlsched/testing",
 )
 #: Measure of a finished package -> least and greatest value.

@@ -45,7 +45,7 @@ def run(request: Request) -> Outcome:
     solver, instance, limits = request.solver, request.instance, request.limits
     if solver.algorithm is not None:
         try:
-            found = solver.algorithm(
+            result = solver.algorithm(
                 instance.shown(solver.information),
                 objective=request.objective,
                 limits=limits,
@@ -55,7 +55,7 @@ def run(request: Request) -> Outcome:
         except OutOfTime:
             return Outcome("unknown", None, None, "time limit")
         # The caller reports a result that is not an Outcome.
-        return _of_restricted(found) if solver.restricted and isinstance(found, Outcome) else found
+        return _of_restricted(result) if solver.restricted and isinstance(result, Outcome) else result
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     params = dict(request.params)
@@ -95,8 +95,8 @@ def _build_model(request: Request, params: dict[str, Any], compiling: float) -> 
         importlib.import_module("pyomo.environ")
     deadline = Deadline(share.seconds)
     assert request.solver.model is not None  # a solver without heuristic and algorithm has a model
-    shown = request.instance.shown(request.solver.information)
-    question = request.solver.model(shown, objectives=(request.objective,), limits=share, **params)
+    text = request.instance.shown(request.solver.information)
+    question = request.solver.model(text, objectives=(request.objective,), limits=share, **params)
     if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
         deadline.check()
     return question

@@ -48,8 +48,8 @@ def minimise(
         for variable, value in pairs:
             model.add_hint(variable, value)
     solver = within(limits)
-    for name, given in formulation.parameters.items():
-        setattr(solver.parameters, name, given)
+    for name, parameters in formulation.parameters.items():
+        setattr(solver.parameters, name, parameters)
     status = interruptible(lambda: solver.solve(model), solver.stop_search)
     work = {WORK: solver.response_proto.deterministic_time}
     outcome = _outcome_of_status(solver, status, formulation, constant, limits, work)
@@ -79,10 +79,10 @@ def _outcome_of_status(
         raise BackendError(f"cp-sat calls the model invalid: {formulation.model.validate()}")
     if status == cp_model.INFEASIBLE:
         return Outcome("infeasible", None, None, "proof", work)
-    stopped = stopped_by(status == cp_model.OPTIMAL, limits, work)
+    reason = stopped_by(status == cp_model.OPTIMAL, limits, work)
     if status == cp_model.UNKNOWN:
-        return Outcome("unknown", None, None, stopped, work)
+        return Outcome("unknown", None, None, reason, work)
     # best_objective_bound is a double that holds an integer exactly up to 2^53, which instances guarantee.
     bound = round(solver.best_objective_bound) + constant
     plan = formulation.decode(lambda variable: solver.value(variable))
-    return Outcome("optimal" if status == cp_model.OPTIMAL else "feasible", plan, bound, stopped, work)
+    return Outcome("optimal" if status == cp_model.OPTIMAL else "feasible", plan, bound, reason, work)

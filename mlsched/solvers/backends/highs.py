@@ -100,7 +100,7 @@ class _Run:
         status, info = self.highs.getModelStatus(), self.highs.getInfo()
         self.work["nodes"] += max(0, info.mip_node_count)
         self.work["simplex_iterations"] += max(0, info.simplex_iteration_count)
-        ended = {
+        ending = {
             highspy.HighsModelStatus.kOptimal: "optimal",
             highspy.HighsModelStatus.kInfeasible: "infeasible",
             highspy.HighsModelStatus.kTimeLimit: "time limit",
@@ -108,14 +108,14 @@ class _Run:
             highspy.HighsModelStatus.kSolutionLimit: "work limit",
             highspy.HighsModelStatus.kIterationLimit: "work limit",
         }.get(status)
-        if ended is None:
+        if ending is None:
             raise BackendError(f"highs ended with {status.name}: neither a proof nor a limit")
         feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-        if ended == "optimal" and not feasible:
+        if ending == "optimal" and not feasible:
             raise BackendError("highs reports a proof without a solution")
         solution = np.asarray(self.highs.getSolution().col_value) if feasible else None
         value = round(info.objective_function_value) if feasible else None
-        return Stage(ended, solution, value, value if ended == "optimal" else safe_bound(info.mip_dual_bound))
+        return Stage(ending, solution, value, value if ending == "optimal" else safe_bound(info.mip_dual_bound))
 
     def fix(self, term: Term, sign: int, value: int) -> None:
         """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
@@ -175,17 +175,17 @@ def _run_interruptibly(highs: Any) -> None:
 
     highspy's own `cancelSolve` prevents a HiGHS instance that it has ended from running again.
     """
-    ended = threading.Event()
+    ending = threading.Event()
 
     def look(event: Any) -> None:
-        if ended.is_set():
+        if ending.is_set():
             event.interrupt()
 
     looks = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
     for each in looks:
         each.subscribe(look)
     try:
-        interruptible(highs.run, ended.set)
+        interruptible(highs.run, ending.set)
     finally:
         for each in looks:
             each.unsubscribe(look)

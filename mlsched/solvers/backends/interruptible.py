@@ -36,17 +36,17 @@ def interruptible(search: Callable[[], T], stop: Callable[[], object]) -> T:
 
 def _apart(search: Callable[[], T], stop: Callable[[], object]) -> T:
     """Return the result of `search`, run on a separate thread."""
-    found: list[T] = []
+    result: list[T] = []
     failures: list[BaseException] = []
-    begun, given_up, over, lock = False, False, threading.Event(), threading.Lock()
+    has_begun, given_up, over, lock = False, False, threading.Event(), threading.Lock()
 
     def run() -> None:
-        nonlocal begun
+        nonlocal has_begun
         with lock:
-            begun = not given_up
-        if begun:
+            has_begun = not given_up
+        if has_begun:
             try:
-                found.append(search())
+                result.append(search())
             except BaseException as failure:
                 failures.append(failure)
         over.set()
@@ -58,15 +58,15 @@ def _apart(search: Callable[[], T], stop: Callable[[], object]) -> T:
         except RuntimeError:
             with lock:
                 given_up = True
-            if not begun:
+            if not has_begun:
                 return search()
         over.wait()
     finally:
         with lock:
             given_up = True
-        while begun and not over.is_set():
+        while has_begun and not over.is_set():
             stop()
             over.wait(AGAIN)
     if failures:
         raise failures[0]
-    return found[0]
+    return result[0]

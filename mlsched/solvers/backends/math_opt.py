@@ -88,23 +88,23 @@ class _Run:
 
     def _read_stage(self, result: Any) -> Stage:
         reasons, why = self.mathopt.TerminationReason, result.termination
-        proved = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible"}
-        if why.reason in proved:
-            ended = proved[why.reason]
+        proof = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible"}
+        if why.reason in proof:
+            ending = proof[why.reason]
         elif why.reason in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND):
             limits = (self.mathopt.Limit.TIME, self.mathopt.Limit.INTERRUPTED)
-            ended = "time limit" if why.limit in limits else "work limit"
+            ending = "time limit" if why.limit in limits else "work limit"
         else:
             raise BackendError(f"{self.name} ended with {why.reason.name}: neither a proof nor a limit ({why.detail})")
         if not result.has_primal_feasible_solution():
-            if ended == "optimal":
+            if ending == "optimal":
                 raise BackendError(f"{self.name} reports a proof without a solution")
-            return Stage(ended, None, None, safe_bound(why.objective_bounds.dual_bound))
+            return Stage(ending, None, None, safe_bound(why.objective_bounds.dual_bound))
         values = result.variable_values()
         solution = np.array([values[column] for column in self.columns])
         value = round(result.objective_value())
         return Stage(
-            ended, solution, value, value if ended == "optimal" else safe_bound(why.objective_bounds.dual_bound)
+            ending, solution, value, value if ending == "optimal" else safe_bound(why.objective_bounds.dual_bound)
         )
 
     def fix(self, term: Term, sign: int, value: int) -> None:
@@ -125,17 +125,17 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
     from ortools.math_opt.python import mathopt
     from ortools.util.python.solve_interrupter import SolveInterrupter  # type: ignore[import-untyped]
 
-    given: dict[str, Any] = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
-    given["random_seed"] = limits.seed % 2**31
+    allocation: dict[str, Any] = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
+    allocation["random_seed"] = limits.seed % 2**31
     if name == "scip":
         # OR-Tools sets HiGHS' threads for the complete process.
-        given["threads"] = limits.threads
-        given["gscip"] = _scip_parameters()
+        allocation["threads"] = limits.threads
+        allocation["gscip"] = _scip_parameters()
     if limits.seconds is not None:
-        given["time_limit"] = datetime.timedelta(seconds=max(0.001, limits.seconds))
+        allocation["time_limit"] = datetime.timedelta(seconds=max(0.001, limits.seconds))
     if limits.work is not None:
-        given["node_limit"] = max(1, round(limits.work))
-    parameters = mathopt.SolveParameters(**given)
+        allocation["node_limit"] = max(1, round(limits.work))
+    parameters = mathopt.SolveParameters(**allocation)
     # OR-Tools 9.15 raises RuntimeError for models and parameters that a MathOpt solver refuses, and AttributeError if
     # it cannot create one.
     try:

@@ -59,12 +59,12 @@ def solve_one_of(
     if question.fallback is not None and (best_value is None or sign * value_of(question.fallback) < best_value):
         best, best_value = question.fallback, sign * value_of(question.fallback)
     open_bounds: list[float] = []
-    stopped: StoppedBy = "proof"
+    reason: StoppedBy = "proof"
     for part in sorted(question.parts, key=lambda p: sign * p.bound):
         if best_value is not None and sign * part.bound >= best_value:
             break
         if (limit := budget.exhausted()) is not None:
-            stopped = limit
+            reason = limit
             open_bounds.append(sign * part.bound)
             continue
         outcome = backend(part.build(), objective, sense, budget.remaining(), hint, better_than)
@@ -72,9 +72,9 @@ def solve_one_of(
         if outcome.plan is not None and (best_value is None or sign * value_of(outcome.plan) < best_value):
             best, best_value = outcome.plan, sign * value_of(outcome.plan)
         if outcome.status in ("feasible", "unknown"):
-            stopped = outcome.stopped_by
+            reason = outcome.stopped_by
             open_bounds.append(sign * (part.bound if outcome.bound is None else outcome.bound))
-    return _disjunction_outcome(best, best_value, open_bounds, sign, stopped, budget.work)
+    return _disjunction_outcome(best, best_value, open_bounds, sign, reason, budget.work)
 
 
 def _disjunction_outcome(
@@ -82,7 +82,7 @@ def _disjunction_outcome(
     best_value: float | None,
     open_bounds: list[float],
     sign: int,
-    stopped: StoppedBy,
+    reason: StoppedBy,
     work: Counter[str],
 ) -> Outcome:
     """Return the outcome of a disjunction.
@@ -98,10 +98,10 @@ def _disjunction_outcome(
     lower_bound = min(open_bounds + ([] if best_value is None else [best_value]), default=None)
     bound = None if lower_bound is None else sign * lower_bound
     if best is None:
-        return Outcome("unknown" if open_bounds else "infeasible", None, bound, stopped, dict(work))
+        return Outcome("unknown" if open_bounds else "infeasible", None, bound, reason, dict(work))
     if lower_bound == best_value:
         return Outcome("optimal", best, bound, "proof", dict(work))
-    return Outcome("feasible", best, bound, stopped, dict(work))
+    return Outcome("feasible", best, bound, reason, dict(work))
 
 
 def check_hint(pairs: Sequence[tuple[object, int]]) -> None:

@@ -95,17 +95,17 @@ class Apart:
         helpers = self._helpers or Helpers()
         helper, again = helpers.take(), False
         try:
-            ended = self._exchange_lines(helper)
+            ending = self._exchange_lines(helper)
             with self._lock:
                 self._process = None
-                again = self._helpers is not None and ended.status != "ABORTED" and not self._stopped.is_set()
+                again = self._helpers is not None and ending.status != "ABORTED" and not self._stopped.is_set()
         finally:
             if again:
                 helpers.give_back(helper)
             else:
                 # Do not wait for the helper's cleanup.
                 _end([helper])
-        return ended
+        return ending
 
     def _exchange_lines(self, helper: subprocess.Popen[str]) -> Ended:
         assert helper.stdin is not None
@@ -121,9 +121,9 @@ class Apart:
         if line := helper.stdout.readline():
             heard = json.loads(line)
             return Ended(heard["status"], heard["bound"], tuple(heard["solution"]), heard["work"])
-        said = helper.stderr.read()
+        message = helper.stderr.read()
         if helper.wait() > 0:
-            raise RuntimeError(f"the process for CP-SAT failed: {said.strip().splitlines()[-1:]}")
+            raise RuntimeError(f"the process for CP-SAT failed: {message.strip().splitlines()[-1:]}")
         return Ended("UNKNOWN" if self._stopped.is_set() else "ABORTED")
 
 

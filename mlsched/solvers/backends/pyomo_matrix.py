@@ -126,8 +126,17 @@ def _refuse_unknown(model: Any) -> None:
     import pyomo.environ as pyo
     from pyomo.repn.util import categorize_valid_components
 
-    known = {pyo.Block, pyo.Constraint, pyo.Expression, pyo.Objective, pyo.Param, pyo.RangeSet, pyo.Set, pyo.Suffix}
-    _, unknown = categorize_valid_components(model, active=True, valid={*known, pyo.Var})
+    known_types = {
+        pyo.Block,
+        pyo.Constraint,
+        pyo.Expression,
+        pyo.Objective,
+        pyo.Param,
+        pyo.RangeSet,
+        pyo.Set,
+        pyo.Suffix,
+    }
+    _, unknown = categorize_valid_components(model, active=True, valid={*known_types, pyo.Var})
     if unknown:
         names = ", ".join(sorted({kind.__name__ for kind in unknown}))
         raise InvalidInput(f"the Pyomo model has active components other than linear rows: {names}")

@@ -128,8 +128,8 @@ class _Run:
 
 def _longest_prefix_entry(table: dict[str, Any], name: str, default: Any) -> Any:
     """Return the entry of the longest prefix of `name` in the table."""
-    known = [beginning for beginning in table if name.startswith(beginning)]
-    return table[max(known, key=len)] if known else default
+    known_options = [beginning for beginning in table if name.startswith(beginning)]
+    return table[max(known_options, key=len)] if known_options else default
 
 
 def _available_solver(name: str) -> Any:
@@ -138,7 +138,7 @@ def _available_solver(name: str) -> Any:
 
     import pyomo.environ as pyo
 
-    known = f"solver: {name!r}, expected highs, scip, ortools-highs, or a solver that Pyomo knows and finds"
+    known_options = f"solver: {name!r}, expected highs, scip, ortools-highs, or a solver that Pyomo knows and finds"
     log = logging.getLogger("pyomo")
     level = log.level
     log.setLevel(logging.CRITICAL)  # the error below reports a missing program
@@ -146,11 +146,11 @@ def _available_solver(name: str) -> Any:
         solver = pyo.SolverFactory(name)
         there = solver.available(exception_flag=False)
     except Exception as error:  # Pyomo's interfaces raise many types of exceptions
-        raise InvalidInput(f"{known} ({error})") from None
+        raise InvalidInput(f"{known_options} ({error})") from None
     finally:
         log.setLevel(level)
     if not there:
-        raise InvalidInput(f"{known}; Pyomo does not find {name} here: install it")
+        raise InvalidInput(f"{known_options}; Pyomo does not find {name} here: install it")
     return solver
 
 

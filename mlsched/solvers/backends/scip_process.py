@@ -99,21 +99,21 @@ def _run_scip_program() -> None:
     from ortools.math_opt.python import mathopt
 
     model = mathopt.Model.from_model_proto(model_pb2.ModelProto.FromString(model_proto))
-    given = [mathopt.SolutionHint(variable_values={model.get_variable(i): v for i, v in h.items()}) for h in hints]
+    task = [mathopt.SolutionHint(variable_values={model.get_variable(i): v for i, v in h.items()}) for h in hints]
     parameters.gscip.bool_params["misc/catchctrlc"] = True
     try:
         found = mathopt.solve(
             model,
             mathopt.SolverType.GSCIP,
             params=parameters,
-            model_params=mathopt.ModelSolveParameters(solution_hints=given),
+            model_params=mathopt.ModelSolveParameters(solution_hints=task),
         )
     except Exception as error:
-        made = (str(error.__context__ or error) or type(error).__name__, b"")
+        model_copy = (str(error.__context__ or error) or type(error).__name__, b"")
     else:
-        made = ("", found.to_proto().SerializeToString())
+        model_copy = ("", found.to_proto().SerializeToString())
     with os.fdopen(answer, "wb") as stream:
-        pickle.dump(made, stream)
+        pickle.dump(model_copy, stream)
     # Skip the cleanup, which would wait for the reading thread.
     os._exit(0)
 

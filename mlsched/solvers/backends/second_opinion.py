@@ -118,8 +118,8 @@ def proved_twice(model: Mixed, first: Claim, limits: Limits, seconds: float) -> 
         remaining = deadline.remaining()
         if remaining is not None and remaining <= 0:
             break
-        allowed = [s for s in (most, remaining) if s is not None]
-        claim = asked(engine, model, dataclasses.replace(limits, seconds=min(allowed) if allowed else None))
+        allowed_mask = [s for s in (most, remaining) if s is not None]
+        claim = asked(engine, model, dataclasses.replace(limits, seconds=min(allowed_mask) if allowed_mask else None))
         nodes += claim.nodes
         claims.append(claim)
         for one in claims[:-1]:
@@ -233,7 +233,7 @@ def claim_of(highs: Any, engine: str = "highs") -> Claim:
 
     status, info = highs.getModelStatus(), highs.getInfo()
     kinds = highspy.HighsModelStatus
-    known: dict[Any, Status] = {
+    known_point: dict[Any, Status] = {
         kinds.kOptimal: "optimal",
         kinds.kInfeasible: "infeasible",
         kinds.kUnbounded: "unbounded",
@@ -243,13 +243,13 @@ def claim_of(highs: Any, engine: str = "highs") -> Claim:
         kinds.kSolutionLimit: "limit",
         kinds.kIterationLimit: "limit",
     }
-    ended = known.get(status, "failed")
-    note = f"{status.name}: neither a proof nor a limit" if ended == "failed" else ""
+    ending = known_point.get(status, "failed")
+    note = f"{status.name}: neither a proof nor a limit" if ending == "failed" else ""
     nodes = max(0, info.mip_node_count)
-    if ended == "infeasible" or info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return Claim(engine, ended, bound=info.mip_dual_bound, note=note, nodes=nodes)
+    if ending == "infeasible" or info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return Claim(engine, ending, bound=info.mip_dual_bound, note=note, nodes=nodes)
     solution = np.asarray(highs.getSolution().col_value)
-    return Claim(engine, ended, info.objective_function_value, info.mip_dual_bound, solution, note, nodes)
+    return Claim(engine, ending, info.objective_function_value, info.mip_dual_bound, solution, note, nodes)
 
 
 def _scip_claim(model: Mixed, limits: Limits) -> Claim:
@@ -257,24 +257,24 @@ def _scip_claim(model: Mixed, limits: Limits) -> Claim:
 
     from mlsched.solvers.backends.math_opt import solve
 
-    built, columns = _math_opt_model(model)
-    result = solve(built, "scip", limits)
+    built_model, columns = _math_opt_model(model)
+    result = solve(built_model, "scip", limits)
     why, reasons = result.termination, mathopt.TerminationReason
-    known: dict[Any, Status] = {
+    known_point: dict[Any, Status] = {
         reasons.OPTIMAL: "optimal",
         reasons.INFEASIBLE: "infeasible",
         reasons.UNBOUNDED: "unbounded",
         reasons.FEASIBLE: "limit",
         reasons.NO_SOLUTION_FOUND: "limit",
     }
-    ended = known.get(why.reason, "failed")
-    note = f"{why.reason.name}: neither a proof nor a limit" if ended == "failed" else ""
+    ending = known_point.get(why.reason, "failed")
+    note = f"{why.reason.name}: neither a proof nor a limit" if ending == "failed" else ""
     nodes, bound = max(0, result.solve_stats.node_count), why.objective_bounds.dual_bound
-    if ended == "infeasible" or not result.has_primal_feasible_solution():
-        return Claim("scip", ended, bound=bound, note=note, nodes=nodes)
+    if ending == "infeasible" or not result.has_primal_feasible_solution():
+        return Claim("scip", ending, bound=bound, note=note, nodes=nodes)
     values = result.variable_values()
     solution = np.array([values[column] for column in columns])
-    return Claim("scip", ended, result.objective_value(), bound, solution, note, nodes)
+    return Claim("scip", ending, result.objective_value(), bound, solution, note, nodes)
 
 
 def _highs_program(model: Mixed) -> Any:
@@ -355,10 +355,10 @@ def _math_opt_model(model: Mixed) -> tuple[Any, list[Any]]:
 
     from mlsched.solvers.backends.math_opt import model_of
 
-    built, columns = model_of(model, model.lower, model.upper, model.integer)
+    built_model, columns = model_of(model, model.lower, model.upper, model.integer)
     cost = mathopt.LinearSum(float(model.cost[j]) * columns[j] for j in np.flatnonzero(model.cost).tolist())
-    built.minimize(cost + model.offset)
-    return built, columns
+    built_model.minimize(cost + model.offset)
+    return built_model, columns
 
 
 def _satisfies_bounds(low: Any, value: Any, high: Any) -> bool:

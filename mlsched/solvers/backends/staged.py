@@ -86,11 +86,11 @@ def minimise_terms(
             if variable:
                 _refuse_wide(run, term)
                 rows.fix(term, room)
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         stage = run.solve(term, sign)
         rows.hold(stage)
         if stage.ended in ("optimal", "infeasible"):
-            stage = _confirm_stage(run, stage, sign * term.expression, rows.fixed, time.perf_counter() - started)
+            stage = _confirm_stage(run, stage, sign * term.expression, rows.fixed, time.perf_counter() - start_time)
         # Until its last term is bounded, a plan need not be better than `better_than`.
         if stage.solution is not None and (better_than is None or last):
             plan = run.decode(stage.solution)
@@ -104,8 +104,8 @@ def minimise_terms(
             # the last term.
             valid = sign == 1 or last
             bound = sign * (total + term.weight * stage.bound) if valid and stage.bound is not None else None
-            stopped: StoppedBy = "time limit" if stage.ended == "time limit" else "work limit"
-            return Outcome("unknown" if plan is None else "feasible", plan, bound, stopped, dict(run.work))
+            reason: StoppedBy = "time limit" if stage.ended == "time limit" else "work limit"
+            return Outcome("unknown" if plan is None else "feasible", plan, bound, reason, dict(run.work))
         assert stage.value is not None
         total += term.weight * stage.value
         if not last:
@@ -132,8 +132,8 @@ def _confirm_stage(run: Run, stage: Stage, expression: Any, rows: list[tuple[Any
         rows_of.row_lower,
         rows_of.row_upper,
     )
-    ended: Literal["optimal", "infeasible"] = "optimal" if stage.ended == "optimal" else "infeasible"
-    first = Claim(run.name, ended, stage.value, stage.bound, stage.solution)
+    ending: Literal["optimal", "infeasible"] = "optimal" if stage.ended == "optimal" else "infeasible"
+    first = Claim(run.name, ending, stage.value, stage.bound, stage.solution)
     limits = dataclasses.replace(run.limits, seconds=run.deadline.remaining())
     ruling = proved_twice(with_rows(model, rows), first, limits, seconds)
     run.work[WORK] += ruling.nodes

@@ -32,8 +32,8 @@ def run(search: Search) -> None:
     regions = _Regions(search)
     with Crew(search) as crew:
         while True:
-            while crew.room and not search.turn_over and (asked := regions.next(crew.asked)) is not None:
-                crew.submit(*asked)
+            while crew.room and not search.turn_over and (question := regions.next(crew.asked)) is not None:
+                crew.submit(*question)
             if crew.asked:
                 k, bounds, explored = crew.next()
                 regions.answered(k, bounds, explored.failed)

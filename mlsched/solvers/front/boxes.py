@@ -18,11 +18,11 @@ def inside(values: Sequence[int], boxes: Sequence[Bounds]) -> bool:
 def undominated(found: Mapping[tuple[int, ...], T], points: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], T]:
     """Return the entries that neither a point nor another entry dominates or equals, by their values (minimised)."""
     best = set(points)
-    kept: dict[tuple[int, ...], T] = {}
+    front_entries: dict[tuple[int, ...], T] = {}
     for values in sorted(found):  # a dominating entry comes before the dominated one
-        if not any(all(a <= b for a, b in zip(p, values, strict=True)) for p in (*best, *kept)):
-            kept[values] = found[values]
-    return kept
+        if not any(all(a <= b for a, b in zip(p, values, strict=True)) for p in (*best, *front_entries)):
+            front_entries[values] = found[values]
+    return front_entries
 
 
 def loosest(boxes: Sequence[Bounds]) -> Bounds:

@@ -75,9 +75,9 @@ class Subproblem:
 
 def _swap_objectives(k: int, bounds: Any, lower: Any) -> tuple[int, Any, Any]:
     """Swap two objectives: f_k >= lower where f_j < bounds_j is the same as f_j >= bounds_j where f_k < lower."""
-    turned = np.full_like(bounds, BIG)
-    turned[:, k] = lower
-    return 1 - k, turned, bounds[:, 1 - k]
+    reverse = np.full_like(bounds, BIG)
+    reverse[:, k] = lower
+    return 1 - k, reverse, bounds[:, 1 - k]
 
 
 @dataclasses.dataclass(frozen=True)

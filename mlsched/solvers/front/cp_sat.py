@@ -118,8 +118,8 @@ class CpSatScalar:
             self._solver.parameters.max_deterministic_time = self.work
         else:
             self._solver.parameters.clear_max_deterministic_time()
-        asked = self._model if len(inner) == 1 else self._model_of_boxes(inner, hint)
-        status = interruptible(lambda: self._solver.solve(asked), self.stop)
+        question = self._model if len(inner) == 1 else self._model_of_boxes(inner, hint)
+        status = interruptible(lambda: self._solver.solve(question), self.stop)
         return self._read(status.name, weights, constant)
 
     def _clip_box(self, box: Bounds) -> tuple[int, ...] | None:
@@ -150,9 +150,9 @@ class CpSatScalar:
                     row.coeffs.append(max(ends) - end)
         if hint is not None:
             values = [o.value(np.array(hint, dtype=np.int64)) for o in self.objectives]
-            chosen = next((b for b, box in enumerate(boxes) if inside(values, [box])), None)
+            chosen_box = next((b for b, box in enumerate(boxes) if inside(values, [box])), None)
             proto.solution_hint.vars.extend(literal.index for literal in literals)
-            proto.solution_hint.values.extend(int(b == chosen) for b in range(len(boxes)))
+            proto.solution_hint.values.extend(int(b == chosen_box) for b in range(len(boxes)))
         return self._joint
 
     def _read(self, status: str, weights: Sequence[int], constant: int) -> Answer:
@@ -163,8 +163,8 @@ class CpSatScalar:
             return Answer("failed", note=f"cp-sat: {status}: {self._model.validate().strip()}")
         bound = self._trivial_lower_bound(weights)
         # A search that a limit ends before it begins leaves a meaningless 0 there.
-        if (proved := int(response.inner_objective_lower_bound)) or status == "OPTIMAL":
-            bound = max(bound, proved + constant)
+        if (proof := int(response.inner_objective_lower_bound)) or status == "OPTIMAL":
+            bound = max(bound, proof + constant)
         if status == "UNKNOWN":
             return Answer("unknown", bound=bound)
         x = np.array(response.solution, dtype=np.int64)[: len(self._variables)]
@@ -180,9 +180,9 @@ class CpSatScalar:
         total = np.zeros(len(self._variables), dtype=np.int64)
         for weight, objective in zip(weights, self.objectives, strict=True):
             total[objective.index] += weight * objective.coefficient
-        used = np.flatnonzero(total)
-        terms = [self._variables[i] for i in used]
-        self._model.minimize(cp_model.LinearExpr.weighted_sum(terms, total[used].tolist()) if terms else 0)
+        used_literals = np.flatnonzero(total)
+        terms = [self._variables[i] for i in used_literals]
+        self._model.minimize(cp_model.LinearExpr.weighted_sum(terms, total[used_literals].tolist()) if terms else 0)
         return sum(w * o.constant for w, o in zip(weights, self.objectives, strict=True))
 
     def _trivial_lower_bound(self, weights: Sequence[int]) -> int:

@@ -48,8 +48,8 @@ class Crew:
         if self._pool is None:
             k, bounds = self._waiting.pop(0)
             return k, bounds, self._search.explore(k, bounds)
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        first = min(done, key=list(self._running).index)
+        finished, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        first = min(finished, key=list(self._running).index)
         k, bounds = self._running.pop(first)
         return k, bounds, first.result()
 

@@ -111,9 +111,9 @@ def enumerate_front(
 
 def method_of(method: str | None, objectives: int) -> str:
     """Return the given method, or the default for this number of objectives."""
-    chosen = method or ("epsilon-constraint" if objectives == 2 else "tamby-vanderpooten")
-    check_choice("method", chosen, METHODS)
-    return chosen
+    method_name = method or ("epsilon-constraint" if objectives == 2 else "tamby-vanderpooten")
+    check_choice("method", method_name, METHODS)
+    return method_name
 
 
 def workers_of(method: str, backend: str, threads: int) -> int:
@@ -184,13 +184,15 @@ def run(
 
     workers: the number of searchers, including `scalar`, each on a thread; 1 if `scalar` is not a `Searcher`.
     """
-    chosen = method_of(method, len(scalar.low))
+    method_name = method_of(method, len(scalar.low))
     if stages is not None:
         check_choice("stages", stages, ("one", "two"))
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     journal = None
     if resume is not None:
-        journal = Journal(resume, {"fingerprint": scalar.fingerprint, "method": chosen, "stages": stages or "auto"})
+        journal = Journal(
+            resume, {"fingerprint": scalar.fingerprint, "method": method_name, "stages": stages or "auto"}
+        )
     crew = [cast(Searcher, scalar)] if workers > 1 else []
     crew += [crew[0].another() for _ in range(workers - 1)]
     search = Search(
@@ -205,13 +207,15 @@ def run(
     status: str = "complete"
     try:
         search.prepare()
-        METHODS[chosen](search)
+        METHODS[method_name](search)
     except Stop as stop:
         status = str(stop)
     finally:
         if journal is not None:
             journal.close()
-    return _front_of_search(search, status, senses, again, variables, decode, chosen, time.perf_counter() - started)
+    return _front_of_search(
+        search, status, senses, again, variables, decode, method_name, time.perf_counter() - start_time
+    )
 
 
 def _front_of_search(
@@ -237,14 +241,14 @@ def _front_of_search(
         status = "failed"
         if not search.failures:
             raise BackendError(f"{method} ended with {len(upper)} zones open and no failure; please report this model")
-    done: FrontStatus = status
-    found = undominated(search.unproven, search.points)
+    finished: FrontStatus = status
+    front_result = undominated(search.unproven, search.points)
     return Front(
         sort_keys=np.array(points, dtype=np.int64).reshape(len(points), len(signs)) * signs,
         solutions=tuple(scalar.values_of(s, variables) for s in solutions),
         plans=None if decode is None else tuple(decode(scalar.value_of(s)) for s in solutions),
         senses=tuple(senses),
-        status=done,
+        status=finished,
         open=boxes(lower, upper, senses),
         solves=search.solves,
         recalled=search.recalled,
@@ -254,6 +258,6 @@ def _front_of_search(
         backend=scalar.name,
         seconds=seconds,
         _scalar=again,
-        unproven=np.array(list(found), dtype=np.int64).reshape(len(found), len(signs)) * signs,
-        unproven_plans=None if decode is None else tuple(decode(scalar.value_of(s)) for s in found.values()),
+        unproven=np.array(list(front_result), dtype=np.int64).reshape(len(front_result), len(signs)) * signs,
+        unproven_plans=None if decode is None else tuple(decode(scalar.value_of(s)) for s in front_result.values()),
     )

@@ -63,8 +63,8 @@ class HighsScalar:
         self._literals, self._last = 0, self._first + len(self._objectives)
         for objective in self._objectives if len(self._columns) else ():
             size, index = len(objective.index), objective.index.astype(np.int32)
-            added = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
-            check(added, "addRow")
+            added_part = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
+            check(added_part, "addRow")
 
     def _highs_program(self) -> Any:
         highspy, program = import_highspy(), self._program
@@ -105,19 +105,19 @@ class HighsScalar:
 
     def _confirmed_ruling(self, limit: float | None) -> Ruling:
         """Return the result of HiGHS, for a model with continuous columns checked by another engine."""
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         # HiGHS counts its run time from the first solve of an instance on.
         stop = np.inf if limit is None else self._highs.getRunTime() + max(0.001, limit)
         check(self._highs.setOptionValue("time_limit", stop), "time_limit")
         run(self._highs)
-        claim, seconds = claim_of(self._highs), time.perf_counter() - started
+        claim, seconds = claim_of(self._highs), time.perf_counter() - start_time
         if not claim.proof or self._program.integer.all():
             return Ruling(claim)
         return proved_twice(of_highs(self._highs), claim, self._limits_of_solve(limit, seconds), seconds)
 
-    def _limits_of_solve(self, limit: float | None, spent: float) -> Limits:
+    def _limits_of_solve(self, limit: float | None, work_spent: float) -> Limits:
         """Return the limits of one solve, after some seconds."""
-        return dataclasses.replace(self._whole, seconds=None if limit is None else max(0.001, limit - spent))
+        return dataclasses.replace(self._whole, seconds=None if limit is None else max(0.001, limit - work_spent))
 
     def _holds_constants(self, box: Bounds) -> bool:
         """Return whether the constant objectives, which are not rows, are in a box."""
@@ -191,11 +191,11 @@ class HighsScalar:
             return Answer("infeasible")
         if claim.status == "failed" and not ruling.doubt:
             return Answer("failed", note=f"{self.name} ended with {claim.note}")
-        proved = claim.status == "optimal" and not ruling.doubt
+        proof = claim.status == "optimal" and not ruling.doubt
         safe = None if claim.bound is None or ruling.doubt else safe_bound(claim.bound)
         bound = None if safe is None else safe + constant
         if claim.solution is None:
-            if proved:
+            if proof:
                 return Answer("failed", note=f"{self.name}: a proof without a solution")
             return Answer("unknown", bound=bound)
         solution = self._rounded_solution(np.asarray(claim.solution)[: len(self._columns)])
@@ -206,7 +206,7 @@ class HighsScalar:
         total = sum(w * v for w, v in zip(weights, values, strict=True))
         if not inside(values, boxes):
             return Answer("failed", note=f"{self.name}: the rounded solution {values} is outside {shown(boxes)}")
-        if not proved:
+        if not proof:
             return Answer("feasible", values, bound, solution)
         if claim.value is None or abs(total - constant - claim.value) > 0.5:
             return Answer("failed", note=f"{self.name}: claims {(claim.value or 0.0) + constant}, is {total}")

@@ -45,8 +45,8 @@ def run(search: Search) -> None:
             continue
         tops = cell
         for j in range(size):
-            cuts[j], cleared, moved = _add_cut(cuts[j], cleared, j, point[j + 1], int(tops[j]))
-            tops[j] = moved
+            cuts[j], cleared, shifted = _add_cut(cuts[j], cleared, j, point[j + 1], int(tops[j]))
+            tops[j] = shifted
         if cleared.size > CELLS:
             search.failures.append(f"laumanns: the grid has {cleared.size} cells; use method='tamby-vanderpooten'")
             return

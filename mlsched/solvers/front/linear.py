@@ -30,11 +30,11 @@ class Linear:
         total: dict[int, int] = {}
         for i, c in zip(index, coefficient, strict=True):
             total[i] = total.get(i, 0) + c
-        kept = sorted((i, sign * c) for i, c in total.items() if c)
-        if any(abs(c) >= EXACT for _, c in kept) or abs(constant) >= EXACT:
+        kept_terms = sorted((i, sign * c) for i, c in total.items() if c)
+        if any(abs(c) >= EXACT for _, c in kept_terms) or abs(constant) >= EXACT:
             raise InvalidInput("an objective has a coefficient beyond 2^53; scale it down")
-        columns = np.array([i for i, _ in kept], dtype=np.int64)
-        return cls(columns, np.array([c for _, c in kept], dtype=np.int64), sign * constant)
+        columns = np.array([i for i, _ in kept_terms], dtype=np.int64)
+        return cls(columns, np.array([c for _, c in kept_terms], dtype=np.int64), sign * constant)
 
     def value(self, x: Any) -> int:
         """Return the exact value for integer values `x` of all variables."""

@@ -48,13 +48,13 @@ def front_of(
         raise InvalidInput(f"{ENGINE} = {params[ENGINE]!r}: fronts are enumerated by highs itself; leave it out")
     check_number(objectives)
     senses = {o.name: o.sense for o in instance.objectives}
-    chosen = [senses[name] for name in objectives]
+    formulation_terms = [senses[name] for name in objectives]
     assert solver.fronts_by is not None
     workers = workers_of(method_of(settings.get("method"), len(objectives)), solver.fronts_by, threads)
     question, scalar, close = _scalar_backend(solver, instance, objectives, params, threads // workers, seed)
     again = replayer(solver, instance, objectives, params, threads=threads, seed=seed)
     try:
-        front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
+        front = run(scalar, formulation_terms, again, decode=question.decode, workers=workers, **settings)
     finally:
         close()
     judge(solver.name, instance, objectives, front)
@@ -103,17 +103,19 @@ def _scalar_backend(
     if not isinstance(question, Formulation):
         raise InvalidInput(f"{solver.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}
-    chosen = [senses[name] for name in names]
+    formulation_terms = [senses[name] for name in names]
     if question.assisted is None and question.parameters:
         from mlsched.solvers.front.cp_sat import CpSatScalar
 
         sums = _objective_sums(question, names)
-        scalar = CpSatScalar(question.model, sums, chosen, threads=threads, seed=seed, parameters=question.parameters)
+        scalar = CpSatScalar(
+            question.model, sums, formulation_terms, threads=threads, seed=seed, parameters=question.parameters
+        )
         return question, scalar, _close_nothing
     if question.assisted is None:
         return (
             question,
-            scalar_of(question.model, _objective_sums(question, names), chosen, threads=threads, seed=seed),
+            scalar_of(question.model, _objective_sums(question, names), formulation_terms, threads=threads, seed=seed),
             _close_nothing,
         )
 
@@ -121,7 +123,7 @@ def _scalar_backend(
         from mlsched.solvers.front.cp_sat import CpSatScalar
 
         sums = _objective_sums(part, names)
-        return CpSatScalar(part.model, sums, chosen, threads=workers, seed=seed, parameters=parameters)
+        return CpSatScalar(part.model, sums, formulation_terms, threads=workers, seed=seed, parameters=parameters)
 
     assistant = question.assisted(make, threads, seed)
     return question, assistant, assistant.close
@@ -142,15 +144,15 @@ def _objective_sums(question: Formulation, names: Sequence[str]) -> list[Any]:
 def with_judged(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> Front:
     """Return the front with the judge's values of the unproven plans, for which the model may report worse values."""
     signs = [1 if sense == "min" else -1 for sense in front.senses]
-    found = {}
+    result = {}
     for plan in front.unproven_plans or ():
         if wrong := instance.violations(plan):
             raise SolverError(f"{name} returned an infeasible plan in a front: {wrong[0]}")
         values = instance.evaluate(plan)
-        found[tuple(sign * values[goal] for sign, goal in zip(signs, objectives, strict=True))] = plan
-    kept = undominated(found, [tuple(row) for row in (front.sort_keys * signs).tolist()])
-    unproven = np.array(list(kept), dtype=np.int64).reshape(len(kept), len(signs)) * signs
-    return dataclasses.replace(front, unproven=unproven, unproven_plans=tuple(kept.values()))
+        result[tuple(sign * values[goal] for sign, goal in zip(signs, objectives, strict=True))] = plan
+    kept_plans = undominated(result, [tuple(row) for row in (front.sort_keys * signs).tolist()])
+    unproven = np.array(list(kept_plans), dtype=np.int64).reshape(len(kept_plans), len(signs)) * signs
+    return dataclasses.replace(front, unproven=unproven, unproven_plans=tuple(kept_plans.values()))
 
 
 def judge(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> None:

@@ -75,7 +75,9 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     except Exception as error:
         raise InvalidInput(f"the Pyomo model cannot be compiled as a linear program: {error}") from None
     integer = np.array([v.is_integer() for v in matrix.columns], dtype=bool)
-    made = [_linear_row(matrix, e, sign, k, integer) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))]
+    built = [
+        _linear_row(matrix, e, sign, k, integer) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))
+    ]
     low = np.array([_finite_end(v, v.lb, -np.inf) for v in matrix.columns], dtype=np.float64)
     high = np.array([_finite_end(v, v.ub, np.inf) for v in matrix.columns], dtype=np.float64)
     low, high = np.where(integer, np.ceil(low - ROUNDING), low), np.where(integer, np.floor(high + ROUNDING), high)
@@ -88,7 +90,7 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
         low,
         high,
         integer,
-        tuple(made),
+        tuple(built),
         lambda variable: matrix.position[id(variable)],
         matrix.columns,
         matrix.row_names,
@@ -214,14 +216,14 @@ def translated(model: Any, values: Mapping[str, Any]) -> tuple[Any, dict[str, An
     finally:
         for goal in goals:
             goal.activate()
-    made, expressions, _ = to_cp_sat(program)
+    built, expressions, _ = to_cp_sat(program)
     names = [v.name for v in program.columns_of]
-    for variable, name in zip(made.proto.variables, names, strict=True):
+    for variable, name in zip(built.proto.variables, names, strict=True):
         variable.name = name
-    for row, name in zip(made.proto.constraints, program.row_names, strict=True):
+    for row, name in zip(built.proto.constraints, program.row_names, strict=True):
         row.name = name
-    variables = {name: made.get_int_var_from_proto_index(i) for i, name in enumerate(names)}
-    return made, variables, {n: (Term(1, e),) for n, e in zip(values, expressions, strict=True)}
+    variables = {name: built.get_int_var_from_proto_index(i) for i, name in enumerate(names)}
+    return built, variables, {n: (Term(1, e),) for n, e in zip(values, expressions, strict=True)}
 
 
 def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:
@@ -237,14 +239,14 @@ def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:
     column, order = program.columns(), np.argsort(program.indices, kind="stable")
     ends = np.searchsorted(program.indices[order], np.arange(len(program.row_lower) + 1))
     for r, (low, high) in enumerate(zip(program.row_lower, program.row_upper, strict=True)):
-        chosen = order[ends[r] : ends[r + 1]]
-        terms = [x[j] for j in column[chosen]]
-        row = cp_model.LinearExpr.weighted_sum(terms, [int(v) for v in program.values[chosen]]) if terms else 0
+        selection = order[ends[r] : ends[r + 1]]
+        terms = [x[j] for j in column[selection]]
+        row = cp_model.LinearExpr.weighted_sum(terms, [int(v) for v in program.values[selection]]) if terms else 0
         a = cp_model.INT_MIN if low == -np.inf else int(np.ceil(low - ROUNDING))
         b = cp_model.INT_MAX if high == np.inf else int(np.floor(high + ROUNDING))
         model.add_linear_expression_in_domain(row, cp_model.Domain(a, b))
-    made = []
+    built = []
     for objective in program.objectives:
         terms = [x[j] for j in objective.index]
-        made.append(sum(int(c) * v for c, v in zip(objective.coefficient, terms, strict=True)) + objective.constant)
-    return model, made, ["min"] * len(made)
+        built.append(sum(int(c) * v for c, v in zip(objective.coefficient, terms, strict=True)) + objective.constant)
+    return model, built, ["min"] * len(built)

@@ -93,8 +93,8 @@ class Front:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the pickled state without a user's own model; `verify` then needs an object with `minimise`."""
-        sent = dataclasses.is_dataclass(self._scalar)
-        return self.__dict__ if sent else {**self.__dict__, "_scalar": _stayed_behind}
+        sendable = dataclasses.is_dataclass(self._scalar)
+        return self.__dict__ if sendable else {**self.__dict__, "_scalar": _stayed_behind}
 
     def __len__(self) -> int:
         return len(self.sort_keys)
@@ -102,8 +102,8 @@ class Front:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Front:
             return NotImplemented
-        compared = [field.name for field in dataclasses.fields(self) if field.compare]
-        return all(_equal_values(getattr(self, name), getattr(other, name)) for name in compared)
+        comparison = [field.name for field in dataclasses.fields(self) if field.compare]
+        return all(_equal_values(getattr(self, name), getattr(other, name)) for name in comparison)
 
     def __hash__(self) -> int:
         """Hash the short identification of the front: solutions and parameters may be unhashable."""
@@ -362,7 +362,7 @@ def _dominated_volume(points: Any, end: Any) -> float:
 
 def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
     """Return zones (lower <= f < upper, every objective minimised) as boxes in the caller's senses."""
-    made = []
+    model = []
     for bottom, top in zip(lower.tolist(), upper.tolist(), strict=True):
         low = [None if v <= -BIG else v for v in bottom]
         high = [None if v >= BIG else v - 1 for v in top]
@@ -370,8 +370,8 @@ def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
             (a, b) if s == "min" else (_negated_value(b), _negated_value(a))
             for a, b, s in zip(low, high, senses, strict=True)
         ]
-        made.append(Box(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)))
-    return tuple(made)
+        model.append(Box(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)))
+    return tuple(model)
 
 
 def _negated_value(value: int | None) -> int | None:

@@ -181,10 +181,10 @@ class Search:
             # Solutions are at or above bounds[k]: the zones are empty, and the second stage could only find a known
             # point.
             return dataclasses.replace(explored, point=None)
-        ties, fixed = self._second_stage(k, boxes, explored.lower_bound)
-        second = self._explored_bounds(k, self._solve_and_record(ties, fixed, first.solution))
+        ties, fixed_boxes = self._second_stage(k, boxes, explored.lower_bound)
+        second = self._explored_bounds(k, self._solve_and_record(ties, fixed_boxes, first.solution))
         if second.point is None and not second.failed:
-            self._record_failure(f"infeasible although {explored.lower_bound} was attained", fixed)
+            self._record_failure(f"infeasible although {explored.lower_bound} was attained", fixed_boxes)
             return Explored(explored.lower_bound, None, failed=True)
         return Explored(explored.lower_bound, second.point, second.failed)
 
@@ -201,8 +201,8 @@ class Search:
         self, k: int, boxes: tuple[Bounds, ...], value: int
     ) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
         """Return weights and boxes of the second of two stages, after the first has found the smallest f_k."""
-        fixed = tuple(tuple(value if j == k else u for j, u in enumerate(box)) for box in boxes)
-        return (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed), fixed
+        fixed_boxes = tuple(tuple(value if j == k else u for j, u in enumerate(box)) for box in boxes)
+        return (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed_boxes), fixed_boxes
 
     def _explored_bounds(self, k: int, answer: Answer, final: bool = True) -> Explored:
         if answer.status == "infeasible":
@@ -246,20 +246,20 @@ class Search:
         """Return value and solution of the best known point of a sub-problem; None if its boxes are empty so far."""
         ends = np.array([[BIG if u is None else u for u in box] for box in boxes], dtype=np.int64)
         within = np.all(self._known[:, None, :] <= ends[None, :, :], axis=2)
-        known = self._known[np.any(within, axis=1)]
-        if not len(known):
+        known_best = self._known[np.any(within, axis=1)]
+        if not len(known_best):
             return None
-        totals = known @ np.array(weights, dtype=np.int64)
+        totals = known_best @ np.array(weights, dtype=np.int64)
         best = int(np.argmin(totals))
-        return int(totals[best]), self.points[tuple(known[best].tolist())]
+        return int(totals[best]), self.points[tuple(known_best[best].tolist())]
 
     def _solve_and_record(
         self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None
     ) -> Answer:
         """Return the checked and recorded answer to one sub-problem, from the journal or the backend."""
         with self._lock:
-            if (proved := self._proved.get((weights, boxes))) is not None:
-                return proved
+            if (proof := self._proved.get((weights, boxes))) is not None:
+                return proof
             answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
             best = self._best(weights, boxes) if answer is None else None
             if (weights, boxes) in self._unasked:
@@ -267,11 +267,11 @@ class Search:
                 self.recalled += 1
         if answer is None:
             hint = start if start is not None else self._best_start(weights, boxes, best)
-            solved = self._solve_subproblem(weights, boxes, hint)
+            solved_answer = self._solve_subproblem(weights, boxes, hint)
             with self._lock:
                 if self.workers > 1:
                     best = self._best(weights, boxes)  # other threads may have found points
-                answer = self._check_answer(solved, weights, boxes, None if best is None else best[0])
+                answer = self._check_answer(solved_answer, weights, boxes, None if best is None else best[0])
                 if self._journal is not None and answer.status in ("optimal", "infeasible"):
                     self._journal.add(weights, boxes, answer)
         with self._lock:
@@ -287,10 +287,10 @@ class Search:
     ) -> Solution | None:
         """Return the best known solution of a sub-problem, with or without a proof."""
         with self._lock:
-            known = list(self.unproven.items())
+            known_best = list(self.unproven.items())
         totals = {
             sum(w * v for w, v in zip(weights, values, strict=True)): solution
-            for values, solution in known
+            for values, solution in known_best
             if inside(values, boxes)
         }
         if totals and (best is None or min(totals) < best[0]):
@@ -334,24 +334,24 @@ class Search:
         self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {shown(boxes)}): {note}".replace("\n", " "))
 
     def _check_answer(
-        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None
+        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known_best: int | None
     ) -> Answer:
         """Return the answer, or a failed one if it contradicts itself or the value of the best known point."""
         if answer.status == "infeasible":
-            wrong = "called infeasible" if known is not None else ""
+            wrong = "called infeasible" if known_best is not None else ""
         elif answer.status == "optimal":
-            wrong = self._wrong_optimum(answer, weights, boxes, known)
-        elif answer.bound is not None and known is not None and answer.bound > known:
+            wrong = self._wrong_optimum(answer, weights, boxes, known_best)
+        elif answer.bound is not None and known_best is not None and answer.bound > known_best:
             wrong = f"bounded by {answer.bound}"
         else:
             wrong = ""
         if not wrong:
             return answer
-        about = "a known point says otherwise" if known is not None else "it contradicts itself"
+        about = "a known point says otherwise" if known_best is not None else "it contradicts itself"
         return Answer("failed", note=f"{self.scalar.name} is wrong: {wrong}, but {about}")
 
     def _wrong_optimum(
-        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None
+        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known_best: int | None
     ) -> str:
         """Return the error in an optimum; empty if it is correct."""
         if answer.values is None or answer.solution is None or len(answer.values) != self.size:
@@ -361,7 +361,7 @@ class Search:
             return f"its bound {answer.bound} is not its value {total}"
         if not inside(answer.values, boxes):
             return f"its solution {answer.values} is out of bounds"
-        if known is not None and total > known:
+        if known_best is not None and total > known_best:
             return f"claims the optimum {total}"
         return ""
 

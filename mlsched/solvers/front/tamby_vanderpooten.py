@@ -42,12 +42,12 @@ def run(search: Search) -> None:
             while (
                 crew.room
                 and not search.turn_over
-                and (asked := _next_question(search, zones, floor, free, crew)) is not None
+                and (question := _next_question(search, zones, floor, free, crew)) is not None
             ):
-                if search.recallable and not search.recalls(*asked):
+                if search.recallable and not search.recalls(*question):
                     free = _recall_journal(search, zones, floor, free)
                     continue
-                crew.submit(*asked)
+                crew.submit(*question)
                 free = free[1:]
             if not crew.asked:
                 if search.cut and len(zones):

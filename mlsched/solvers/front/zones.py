@@ -43,28 +43,30 @@ class Zones:
         """
         others = self._others[k]
         within = (self.upper[:, None, others] <= bounds[None, :, others]).all(axis=2)
-        proved = np.where(within, lower, -BIG).max(axis=1)
-        np.maximum(self.lower[:, k], proved, out=self.lower[:, k])
+        proved_rows = np.where(within, lower, -BIG).max(axis=1)
+        np.maximum(self.lower[:, k], proved_rows, out=self.lower[:, k])
         self._keep_zones(self.lower[:, k] < self.upper[:, k])
-        known = self._proofs[k]
-        weaker = (known[:, None, others] <= bounds[None, :, others]).all(axis=2) & (known[:, -1:] <= lower)
+        known_bounds = self._proofs[k]
+        weaker = (known_bounds[:, None, others] <= bounds[None, :, others]).all(axis=2) & (
+            known_bounds[:, -1:] <= lower
+        )
         rows = np.column_stack([bounds, lower])
         rows[:, k] = BIG
-        self._proofs[k] = np.vstack([known[~weaker.any(axis=1)], rows])
+        self._proofs[k] = np.vstack([known_bounds[~weaker.any(axis=1)], rows])
 
     def insert(self, point: Any) -> None:
         """Split every zone that contains `point`."""
         hit = (point < self.upper).all(axis=1)
         if not hit.any():
             return
-        parents, proved = self.upper[hit], self.lower[hit]
+        parents, proved_rows = self.upper[hit], self.lower[hit]
         upper, lower = [self.upper[~hit]], [self.lower[~hit]]
         failed = [self.failed[~hit]]
         for k in range(self.size):
-            chosen = self._maximal_children(parents, k, point)
-            child, bound = parents[chosen], proved[chosen]
+            selection = self._maximal_children(parents, k, point)
+            child, bound = parents[selection], proved_rows[selection]
             child[:, k] = point[k]
-            self._inherit_proofs(child, bound, point[k], parents[chosen, k].max(initial=point[k]), k)
+            self._inherit_proofs(child, bound, point[k], parents[selection, k].max(initial=point[k]), k)
             alive = (bound < child).all(axis=1)
             upper.append(child[alive])
             lower.append(bound[alive])
@@ -94,13 +96,13 @@ class Zones:
         for k in range(self.size):
             if k == changed:
                 continue
-            known = self._proofs[k]
-            fresh = known[(known[:, changed] >= at) & (known[:, changed] < before)]
+            known_bounds = self._proofs[k]
+            fresh = known_bounds[(known_bounds[:, changed] >= at) & (known_bounds[:, changed] < before)]
             if len(fresh):
                 others = self._others[k]
                 within = (child[:, None, others] <= fresh[None, :, others]).all(axis=2)
-                proved = np.where(within, fresh[None, :, -1], -BIG).max(axis=1)
-                np.maximum(lower[:, k], proved, out=lower[:, k])
+                proved_rows = np.where(within, fresh[None, :, -1], -BIG).max(axis=1)
+                np.maximum(lower[:, k], proved_rows, out=lower[:, k])
 
     def _keep_zones(self, alive: Any) -> None:
         if not alive.all():
@@ -136,13 +138,13 @@ class Zones:
         group = np.flatnonzero(usable[:, k] & (self.failed[:, k] == 0) & (self.upper[:, k] == self.upper[zone, k]))
         return group[np.argsort(-size[group, k], kind="stable")][:most], k
 
-    def _zones_in_progress(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
+    def _zones_in_progress(self, question: Sequence[tuple[int, Any]], equal: bool) -> Any:
         """Return which zones are within the bounds of running questions; with `equal`, which are themselves running."""
         matched = np.zeros(len(self), dtype=bool)
-        for k, bounds in asked:
+        for k, bounds in question:
             others = self._others[k]
-            mine, given = self.upper[:, None, others], bounds[None, :, others]
-            matched |= (mine == given if equal else mine <= given).all(axis=2).any(axis=1)
+            mine, given_bounds = self.upper[:, None, others], bounds[None, :, others]
+            matched |= (mine == given_bounds if equal else mine <= given_bounds).all(axis=2).any(axis=1)
         return matched
 
     def fail(self, k: int, bounds: Any) -> None:

@@ -90,10 +90,10 @@ class Assembly:
         """
         table = self.master.table
         cost = states.cost[:, None] + self.bound.cost_of_row[own][None]
-        allowed = cost <= self.room
+        allowed_states = cost <= self.room
         if ascending:
-            allowed &= own[None] >= states.used[:, -1:]
-        row, which = np.nonzero(allowed)
+            allowed_states &= own[None] >= states.used[:, -1:]
+        row, which = np.nonzero(allowed_states)
         self.spend(len(row))
         column = own[which]
         more = States(
@@ -117,21 +117,21 @@ class Assembly:
         """Return rows whose tasks do not exceed their jobs, and that the other servers may complete."""
         hosted = np.stack([states.w, states.p], axis=1)[:, :, self.space.running :]
         whole, rest = self.whole[:, self.space.running :], elsewhere[:, self.space.running :]
-        begun = np.asarray((hosted > 0).any(axis=1))
-        wrong = np.asarray((hosted > whole).any(axis=1) | (begun & (hosted + rest < whole).any(axis=1)))
-        return np.flatnonzero(~wrong.any(axis=1) & (begun.sum(axis=1) <= self.space.most))
+        begun_jobs = np.asarray((hosted > 0).any(axis=1))
+        wrong = np.asarray((hosted > whole).any(axis=1) | (begun_jobs & (hosted + rest < whole).any(axis=1)))
+        return np.flatnonzero(~wrong.any(axis=1) & (begun_jobs.sum(axis=1) <= self.space.most))
 
     def _promising_rows(self, states: States, elsewhere: IntArray) -> IntArray:
         """Return rows that a plan of value above `above` may contain, by speeds and by prices."""
         space, first = self.space, self.space.running
-        begun = states.slowdown[:, first:] > 0
-        waits = ~begun & (elsewhere[:, first:] < self.whole[:, first:]).any(axis=0)
+        begun_jobs = states.slowdown[:, first:] > 0
+        waits = ~begun_jobs & (elsewhere[:, first:] < self.whole[:, first:]).any(axis=0)
         raw = space.pace.speeds(states.slowdown)
         speeds = np.where(states.slowdown > 0, np.minimum(raw, space.best), space.best)
-        value = speeds[:, :first].sum(axis=1) + (speeds[:, first:] * begun).sum(axis=1)
-        others = -np.sort(-speeds[:, first:] * ~(begun | waits), axis=1).cumsum(axis=1)
+        value = speeds[:, :first].sum(axis=1) + (speeds[:, first:] * begun_jobs).sum(axis=1)
+        others = -np.sort(-speeds[:, first:] * ~(begun_jobs | waits), axis=1).cumsum(axis=1)
         others = np.concatenate([np.zeros((len(states), 1), dtype=np.int64), others], axis=1)
-        value += others[np.arange(len(states)), np.minimum(space.most - begun.sum(axis=1), space.jobs)]
+        value += others[np.arange(len(states)), np.minimum(space.most - begun_jobs.sum(axis=1), space.jobs)]
         cost = states.cost + (self.bound.cost_of_waiting * waits).sum(axis=1)
         for job, (levels, least) in enumerate(self.cuts):
             at = np.searchsorted(levels, raw[:, job], side="right") - 1
@@ -158,8 +158,8 @@ class Assembly:
         if values.max(initial=self.above) <= self.above:
             return None
         best = int(values.argmax())
-        used = np.concatenate([one.used[row[best]], other.used[mate[best]]])
-        return int(values[best]), np.bincount(used, minlength=len(self.master.table))
+        used_configurations = np.concatenate([one.used[row[best]], other.used[mate[best]]])
+        return int(values[best]), np.bincount(used_configurations, minlength=len(self.master.table))
 
     def _missing_tasks(self, states: States, hosted: bool) -> IntArray:
         """Return, for each new job that a state hosts partly, its hosted or its missing tasks; 0 for all others."""

@@ -68,13 +68,13 @@ class PlacingOptions(Options):
 
     def named(self, price: Any) -> dict[str, float]:
         """Return the prices of the claim's rows: the additional value of a task over the next lower speed."""
-        made = {"new": float(price[-1])}
+        new_columns = {"new": float(price[-1])}
         for key, first in self.first.items():
             levels = len(self.levels[key])
             worth = np.maximum.accumulate(price[first : first + levels][::-1])  # by rising speed; never falling
             names = self.names[first : first + levels][::-1]
-            made |= dict(zip(names, np.diff(worth, prepend=0.0).tolist(), strict=True))
-        return made
+            new_columns |= dict(zip(names, np.diff(worth, prepend=0.0).tolist(), strict=True))
+        return new_columns
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """Return the least priced cost in each block, and the best options with negative reduced cost."""
@@ -102,11 +102,11 @@ class PlacingOptions(Options):
     def _cuts_of_job(self, job: int, price: Any, of_block: float, sides: Sides) -> tuple[float, list[Column]]:
         claim, speeds, new = self.claim, self.speeds[job], job >= self.claim.runs
         least = 0.0 if new and self._is_admitted(sides, 0, {}) else np.inf
-        found: list[tuple[float, int, int]] = []
-        for c, cut in enumerate(claim.cuts[job]):
-            if not cut or not self._is_admitted([side for side in sides if side[0] != "speed"], 0, cut):
+        best_options: list[tuple[float, int, int]] = []
+        for c, cut_number in enumerate(claim.cuts[job]):
+            if not cut_number or not self._is_admitted([side for side in sides if side[0] != "speed"], 0, cut_number):
                 continue  # waiting is one of the first columns
-            top = min(claim.speeds[job][part][-1] for part in cut)
+            top = min(claim.speeds[job][part][-1] for part in cut_number)
             able = speeds[speeds <= top]
             for row, sign, most in sides:
                 if row == "speed":
@@ -114,17 +114,20 @@ class PlacingOptions(Options):
             if not len(able):
                 continue
             cost = -able.astype(np.float64) + (price[-1] if new else 0.0)
-            for part, n in cut.items():
+            for part, n in cut_number.items():
                 levels, first = self.levels[job, part], self.first[job, part]
                 cost += n * price[first + np.searchsorted(-levels, -able, side="right") - 1]
             i = int(np.argmin(cost))
             least = min(least, float(cost[i]))
             if cost[i] < of_block - 1e-7 - 1e-9 * abs(of_block) and (job, int(able[i]), c) not in self.known:
-                found.append((float(cost[i]), int(able[i]), c))
+                best_options.append((float(cost[i]), int(able[i]), c))
         columns: list[Column] = []
-        for _, speed, c in sorted(found)[:MORE]:
-            cut = claim.cuts[job][c]
-            rows, amounts = [self._row_of_speed(job, part, speed) for part in cut], [float(n) for n in cut.values()]
+        for _, speed, c in sorted(best_options)[:MORE]:
+            cut_number = claim.cuts[job][c]
+            rows, amounts = (
+                [self._row_of_speed(job, part, speed) for part in cut_number],
+                [float(n) for n in cut_number.values()],
+            )
             if new:
                 rows, amounts = [*rows, len(self.names) - 1], [*amounts, 1.0]
             columns.append((job, float(-speed), rows, amounts))
@@ -132,8 +135,8 @@ class PlacingOptions(Options):
             self.known.add((job, speed, c))
         return least, columns
 
-    def _is_admitted(self, sides: Any, speed: int, cut: dict[str, int]) -> bool:
-        return all(sign * (speed if row == "speed" else cut.get(row, 0)) <= most for row, sign, most in sides)
+    def _is_admitted(self, sides: Any, speed: int, cut_number: dict[str, int]) -> bool:
+        return all(sign * (speed if row == "speed" else cut_number.get(row, 0)) <= most for row, sign, most in sides)
 
     def admitted(self, sides: dict[int, Sides]) -> Any:
         """Return which columns the branches admit."""
@@ -163,8 +166,8 @@ class PlacingOptions(Options):
         for job, ks in by_job.items():
             cuts = [self.claim.cuts[job][c] if (c := self.columns[k][2]) >= 0 else {} for k in ks]
             share = taken[ks] / taken[ks].sum()
-            for part in sorted({part for cut in cuts for part in cut}):
-                n = np.array([cut.get(part, 0) for cut in cuts])
+            for part in sorted({part for cut_number in cuts for part in cut_number}):
+                n = np.array([cut_number.get(part, 0) for cut_number in cuts])
                 mean = float(share @ n)
                 spread = float(share @ np.abs(n - mean))
                 if spread > best[0]:
@@ -178,8 +181,8 @@ class PlacingOptions(Options):
         """
         claim, servers = self.claim, servers_of(self.claim)
         supplies, hosts = list(claim.hosted), dict[tuple[int, str], list[tuple[int, int]]]()
-        chosen = [(self.columns[k], round(float(taken[k]))) for k in np.flatnonzero(taken > 0.5).tolist()]
-        for (block, _, content), times in chosen:
+        selection = [(self.columns[k], round(float(taken[k]))) for k in np.flatnonzero(taken > 0.5).tolist()]
+        for (block, _, content), times in selection:
             if block >= claim.jobs:
                 for s in [
                     servers[block - claim.jobs].pop() for _ in range(min(times, len(servers[block - claim.jobs])))
@@ -188,9 +191,9 @@ class PlacingOptions(Options):
                         hosts.setdefault((job, part), []).append((speed, s))
         workers = np.zeros((claim.jobs - claim.runs, sum(claim.count)), dtype=np.int64)
         ps = workers.copy()
-        for (block, _, cut), _ in chosen:
-            if claim.runs <= block < claim.jobs and cut >= 0:
-                for part, n in claim.cuts[block][cut].items():
+        for (block, _, cut_number), _ in selection:
+            if claim.runs <= block < claim.jobs and cut_number >= 0:
+                for part, n in claim.cuts[block][cut_number].items():
                     for _, s in sorted(hosts.get((block, part), []), reverse=True)[:n]:
                         workers[block - claim.runs, s], ps[block - claim.runs, s] = map(int, part.split("+"))
         return Plan(workers=workers, ps=ps)
@@ -198,12 +201,12 @@ class PlacingOptions(Options):
 
 def servers_of(claim: Placing) -> list[list[int]]:
     """Return the servers of each class, in the order of the claim's classes."""
-    found: dict[Any, list[int]] = {}
+    best_options: dict[Any, list[int]] = {}
     data = claim.data
     running = list(zip(data["run_workers"], data["run_ps"], strict=True))
     for s, free in enumerate(data["server_free"]):
-        found.setdefault((tuple(free), *((w[s], p[s]) for w, p in running)), []).append(s)
-    return list(found.values())
+        best_options.setdefault((tuple(free), *((w[s], p[s]) for w, p in running)), []).append(s)
+    return list(best_options.values())
 
 
 #: The name that the prover imports (`solvers/prices`).

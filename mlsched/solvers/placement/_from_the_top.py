@@ -123,9 +123,9 @@ class Search:
     def outcome(self) -> Outcome:
         """Return the answer so far."""
         self.upper = max(self.upper, self.lower)
-        done = self.upper == self.lower
-        stopped: StoppedBy = "proof" if done else self.stopped
-        return Outcome("optimal" if done else "feasible", self.plan, self.upper, stopped, dict(self.work))
+        finished = self.upper == self.lower
+        reason: StoppedBy = "proof" if finished else self.stopped
+        return Outcome("optimal" if finished else "feasible", self.plan, self.upper, reason, dict(self.work))
 
 
 def prove(
@@ -246,9 +246,9 @@ def _solve_above_target(
         return Answer("infeasible", None, None, {})
     if remaining is None:
         return Answer("limit", None, None, {})
-    solved = solver(master, search.lower if hard else target, remaining)
-    plan = None if solved.use is None else plan_of(master, solved.use)
-    return Answer(solved.status, plan, solved.bound, solved.work)
+    solution = solver(master, search.lower if hard else target, remaining)
+    plan = None if solution.use is None else plan_of(master, solution.use)
+    return Answer(solution.status, plan, solution.bound, solution.work)
 
 
 def _assemble_above_target(search: Search, master: Master, priced: Bound, target: int, columns: int) -> Answer | None:
@@ -258,23 +258,25 @@ def _assemble_above_target(search: Search, master: Master, priced: Bound, target
         return None
     most = MOST_STATES if remaining.work is None else min(MOST_STATES, int(remaining.work / WORK_OF_STATE))
     try:
-        found, states = assemble(master, priced, target, most, search.deadline)
+        result, states = assemble(master, priced, target, most, search.deadline)
     except TooManyStates as too_many:
         search.most_assembled = columns - 1
         search.spend({WORK: too_many.states * WORK_OF_STATE})
         return None
     work = {WORK: states * WORK_OF_STATE, "assemblies": 1}
-    if found is None:
+    if result is None:
         return Answer("infeasible", None, None, work)
-    value, use = found
+    value, use = result
     return Answer("optimal", plan_of(master, use), value, work)
 
 
 def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:
     """Return, for each job, pattern -> the best speed of its remaining cuts."""
     alive: list[dict[int, int]] = [{} for _ in range(master.space.total)]
-    kept = master.cuts.keep(cuts)
-    for job, pattern, speed in zip(kept.job.tolist(), kept.pattern.tolist(), kept.speed.tolist(), strict=True):
+    remaining_part = master.cuts.keep(cuts)
+    for job, pattern, speed in zip(
+        remaining_part.job.tolist(), remaining_part.pattern.tolist(), remaining_part.speed.tolist(), strict=True
+    ):
         alive[job][pattern] = max(alive[job].get(pattern, 0), speed)
     return alive
 

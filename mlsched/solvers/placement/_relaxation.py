@@ -57,16 +57,16 @@ def solve(master: Master, seconds: float | None) -> Any:
             return prices
         if more.size:
             active[more] = True
-            added, columns = a[:, more], np.concatenate([columns, more])
+            added_part, columns = a[:, more], np.concatenate([columns, more])
             highs.addCols(
                 len(more),
                 costs[more],
                 np.zeros(len(more)),
                 most[more],
-                added.nnz,
-                added.indptr[:-1],
-                added.indices,
-                added.data,
+                added_part.nnz,
+                added_part.indptr[:-1],
+                added_part.indices,
+                added_part.data,
             )
         elif highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             return prices
@@ -89,19 +89,23 @@ def _highs_of_columns(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> A
 
 def _restrict_columns(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
     """Restrict an LP to some columns."""
-    kept = a[:, columns]
+    remaining_part = a[:, columns]
     lp.num_col_ = len(columns)
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs[columns], np.zeros(len(columns)), most[columns]
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = kept.indptr, kept.indices, kept.data
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = (
+        remaining_part.indptr,
+        remaining_part.indices,
+        remaining_part.data,
+    )
 
 
 def _most_valuable_columns(master: Master, prices: Any, active: Any) -> Any:
     """Return, per class, the best few configurations outside the LP whose value exceeds all inside it."""
     worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
-    chosen = []
+    selection = []
     for k in range(len(master.space.classes)):
         mine = np.flatnonzero(master.table.group == k)
         inside = worth[mine[active[mine]]].max(initial=-np.inf)
         better = mine[(worth[mine] > inside + 1e-6) & ~active[mine]]
-        chosen.append(better[np.argsort(-worth[better], kind="stable")][:MORE])
-    return np.concatenate(chosen)
+        selection.append(better[np.argsort(-worth[better], kind="stable")][:MORE])
+    return np.concatenate(selection)

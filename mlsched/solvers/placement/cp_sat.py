@@ -39,6 +39,6 @@ def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
         return MasterAnswer("infeasible", None, None, work)
     if status == cp_model.UNKNOWN:
         return MasterAnswer("limit", None, None, work)
-    chosen = ints(solver.value(v) for v in use)
-    ended = "optimal" if status == cp_model.OPTIMAL else "limit"
-    return MasterAnswer(ended, chosen, round(np.floor(solver.best_objective_bound + 1e-6)), work)  # type: ignore[arg-type]
+    selection = ints(solver.value(v) for v in use)
+    ending = "optimal" if status == cp_model.OPTIMAL else "limit"
+    return MasterAnswer(ending, selection, round(np.floor(solver.best_objective_bound + 1e-6)), work)  # type: ignore[arg-type]

@@ -52,13 +52,13 @@ class HostingOptions(Options):
         """Return every TE job by itself on its cheapest nodes, so that its first price is not the waiting cost."""
         if self.rooms is None:
             return []
-        made: list[Column] = []
+        new_columns: list[Column] = []
         for t, need in self.deadline.over(enumerate(self.rooms.demand)):
             fits = np.flatnonzero((self.rooms.amount >= need).all(axis=1))
             for row in fits[np.argsort(self.rooms.cost[fits], kind="stable")][:FIRST_NODES].tolist():
                 if (int(self.rooms.node[row]), frozenset([t])) not in self.known:
-                    made.append(self._column_of_hosting(int(self.rooms.node[row]), (t,)))
-        return made
+                    new_columns.append(self._column_of_hosting(int(self.rooms.node[row]), (t,)))
+        return new_columns
 
     def named(self, price: Any) -> dict[str, float]:
         """Return the prices of the claim's rows, which are the linear program's."""
@@ -86,10 +86,10 @@ class HostingOptions(Options):
         limit = np.floor(below * nodes.SCALE).astype(np.int64)
         limit[[n for n in sides if n < self.claim.nodes]] = NOTHING
         priced = nodes.Priced(self.rooms, np.rint(price * nodes.SCALE).astype(np.int64))
-        found = list(priced.tabulated(limit) if self.rooms.tabulable else priced.greedy(limit))
-        if not self.rooms.tabulable and all((n, frozenset(hosted)) in self.known for n, _, hosted in found):
-            found += priced.hostings(limit, self.deadline)
-        yield from ((n, cost / nodes.SCALE, hosted) for n, cost, hosted in found)
+        hostings = list(priced.tabulated(limit) if self.rooms.tabulable else priced.greedy(limit))
+        if not self.rooms.tabulable and all((n, frozenset(hosted)) in self.known for n, _, hosted in hostings):
+            hostings += priced.hostings(limit, self.deadline)
+        yield from ((n, cost / nodes.SCALE, hosted) for n, cost, hosted in hostings)
         rounded = {row: n for row, p in zip(self.rows, price.tolist(), strict=True) if (n := round(p * SCALE)) > 0}
         for n in [n for n in sides if n < self.claim.nodes]:
             self.deadline.check()

@@ -123,8 +123,8 @@ class RunState:
             new.count[job] += 1
             new.signal[job] = new.now
             released = new.now + jobs.grace[job]
-            paused = during == "paused" and jobs.grace[job] > 0
-            new.ends[job] = released if paused else min(new.ends[job], released)
+            suspended_jobs = during == "paused" and jobs.grace[job] > 0
+            new.ends[job] = released if suspended_jobs else min(new.ends[job], released)
         for job in victims:
             if not jobs.grace[job]:
                 new._leave_node(job, new.now)

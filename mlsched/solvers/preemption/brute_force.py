@@ -41,10 +41,10 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
         raise TooLarge(f"brute-force: there are more than {MOST_PLANS} plans: use cp-sat or highs")
     if len(candidates) > MOST_CANDIDATES:
         raise TooLarge(f"brute-force: {len(candidates)} preemptible jobs are more than {MOST_CANDIDATES}: use cp-sat")
-    chosen = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1
-    base = BASES[objective](instance, candidates, chosen)
+    victim_sets = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1
+    base = BASES[objective](instance, candidates, victim_sets)
     cost_of_waiting = 1 + int(base.max(initial=0))
-    room = _free_for_te_jobs(instance, candidates, chosen)
+    room = _free_for_te_jobs(instance, candidates, victim_sets)
     best: tuple[int, tuple[int, ...], int] | None = None
     for te_node in deadline.over(itertools.product(range(-1, nodes), repeat=tes)):
         need = np.zeros_like(instance.node_free)
@@ -60,13 +60,13 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
         if best is None or value < best[0]:
             best = value, te_node, subset
     assert best is not None  # all TE jobs waiting, without victims, is always feasible
-    plan = Plan(te_node=ints(best[1]), victims=candidates[chosen[best[2]] == 1])
+    plan = Plan(te_node=ints(best[1]), victims=candidates[victim_sets[best[2]] == 1])
     return Outcome("optimal", plan, best[0], work={"plans": plans})
 
 
-def _free_for_te_jobs(instance: Instance, candidates: Any, chosen: Any) -> Any:
+def _free_for_te_jobs(instance: Instance, candidates: Any, victim_sets: Any) -> Any:
     """Return the resources for TE jobs on each node: sets of victims x nodes x resources."""
     released = np.zeros((len(candidates), *instance.node_free.shape), dtype=np.int64)
     released[np.arange(len(candidates)), instance.job_node[candidates]] = instance.job_demand[candidates]
-    flat = chosen @ released.reshape(len(candidates), instance.node_free.size)
-    return flat.reshape(len(chosen), *instance.node_free.shape) + instance.node_free + instance.node_draining
+    flat = victim_sets @ released.reshape(len(candidates), instance.node_free.size)
+    return flat.reshape(len(victim_sets), *instance.node_free.shape) + instance.node_free + instance.node_draining

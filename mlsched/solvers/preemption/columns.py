@@ -116,14 +116,14 @@ class _Search:
         for t, n in enumerate(plan.te_node.tolist()):
             if n >= 0:
                 by_node.setdefault(n, []).append(t)
-        found = dict[Key, int]()
+        result = dict[Key, int]()
         for n, jobs in by_node.items():
             row = self.rooms.cheapest(n, tuple(jobs))
             assert row is not None  # the plan is feasible
-            found[n, tuple(jobs)] = int(self.rooms.cost[row])
-        return found
+            result[n, tuple(jobs)] = int(self.rooms.cost[row])
+        return result
 
-    def _within_the_gap(self, proven: float, price: IntArray, least: IntArray) -> None:
+    def _within_the_gap(self, proven_bound: float, price: IntArray, least: IntArray) -> None:
         """Run step 5. A plan with a column outside a slack costs at least the proven bound plus the slack.
 
         If the complete gap contains too many columns, a share of it is tried once. After that, larger shares are tried
@@ -132,7 +132,7 @@ class _Search:
         """
         priced, share = Priced(self.rooms, price), 1.0
         while self.bound < self.value:
-            slack, before = int(share * (SCALE * self.value - proven)), self.value
+            slack, before = int(share * (SCALE * self.value - proven_bound)), self.value
             try:
                 columns = priced.all_hostings(least + slack, self.deadline, MOST_HOSTINGS)
             except TooLarge:
@@ -143,7 +143,7 @@ class _Search:
                 continue
             if not self._solve_integer_program({**self.columns, **columns}, 1.0):
                 return
-            self.bound = max(self.bound, min(self.value, -(-int(proven + slack) // SCALE)))
+            self.bound = max(self.bound, min(self.value, -(-int(proven_bound + slack) // SCALE)))
             if self.value == before and self.bound < self.value:
                 self.stopped = "backend"
                 return
@@ -151,12 +151,12 @@ class _Search:
 
     def first(self) -> dict[Key, int]:
         """Return every TE job by itself on its cheapest nodes, and the incumbent's hostings."""
-        rooms, found = self.rooms, dict[Key, int]()
+        rooms, result = self.rooms, dict[Key, int]()
         for t, need in self.deadline.over(enumerate(rooms.demand)):
             fits = np.flatnonzero((rooms.amount >= need).all(axis=1))
             for row in fits[np.argsort(rooms.cost[fits], kind="stable")][:FIRST_NODES].tolist():
-                found.setdefault((int(rooms.node[row]), (t,)), int(rooms.cost[row]))
-        return found | self._hostings_of_plan(self.plan)
+                result.setdefault((int(rooms.node[row]), (t,)), int(rooms.cost[row]))
+        return result | self._hostings_of_plan(self.plan)
 
     def _solve_integer_program(self, columns: dict[Key, int], share: float) -> bool:
         """Solve the integer program over some columns from the incumbent; return whether it was solved completely."""
@@ -168,14 +168,14 @@ class _Search:
         if remaining is not None:
             highs.setOptionValue("time_limit", max(0.01, share * remaining))
         run(highs)
-        status, known = highs.getModelStatus(), import_highspy().HighsModelStatus
+        status, known_hostings = highs.getModelStatus(), import_highspy().HighsModelStatus
         self.work["nodes"] += max(0, highs.getInfo().mip_node_count)
         if highs.getInfo().primal_solution_status == import_highspy().SolutionStatus.kSolutionStatusFeasible:
-            taken = np.flatnonzero(np.asarray(highs.getSolution().col_value)[: len(keys)] > 0.5)
-            self.offer(self._plan_of_hostings([keys[k] for k in taken.tolist()]))
-        if status == known.kTimeLimit:
+            fixed_hostings = np.flatnonzero(np.asarray(highs.getSolution().col_value)[: len(keys)] > 0.5)
+            self.offer(self._plan_of_hostings([keys[k] for k in fixed_hostings.tolist()]))
+        if status == known_hostings.kTimeLimit:
             self.stopped = "time limit"
-        return bool(status == known.kOptimal)
+        return bool(status == known_hostings.kOptimal)
 
     def _program(self, keys: list[Key], columns: dict[Key, int]) -> Any:
         """Return the program: at most one hosting per node, every TE job hosted or waiting, relative to all waiting."""
@@ -239,14 +239,14 @@ class _Relaxed:
         exact = self.search.rooms.tabulable
         while True:
             priced, least, relaxed = self._solve_relaxation()
-            found = list(self._priced_hostings(priced, least))
+            result = list(self._priced_hostings(priced, least))
             if exact:
-                for node, cost, _ in found:
+                for node, cost, _ in result:
                     least[node] = cost
                 self._update_bound(priced.price, least)
             if self.search.bound >= self.search.value:
                 return
-            if not self._add_new_columns(_columns(self.search.rooms, found)) and not self._raise_waiting_cost(relaxed):
+            if not self._add_new_columns(_columns(self.search.rooms, result)) and not self._raise_waiting_cost(relaxed):
                 break
         if not exact:  # every hosting costs at least as much than the float value minus its margin
             lowest = np.zeros(len(least))
@@ -259,38 +259,38 @@ class _Relaxed:
             priced, least, relaxed = self._solve_relaxation()
             if self._add_new_columns(_columns(self.search.rooms, priced.greedy(least))):
                 continue
-            found = list(itertools.islice(priced.hostings(least, self.search.deadline), MOST_AT_ONCE))
-            if len(found) < MOST_AT_ONCE:  # then all are known
-                for node, cost, _ in found:
+            result = list(itertools.islice(priced.hostings(least, self.search.deadline), MOST_AT_ONCE))
+            if len(result) < MOST_AT_ONCE:  # then all are known
+                for node, cost, _ in result:
                     least[node] = min(int(least[node]), cost)
                 self._update_bound(priced.price, least)
             if self.search.bound >= self.search.value or not (
-                self._add_new_columns(_columns(self.search.rooms, found)) or self._raise_waiting_cost(relaxed)
+                self._add_new_columns(_columns(self.search.rooms, result)) or self._raise_waiting_cost(relaxed)
             ):
                 return
 
     def dive(self) -> None:
         """Run step 2: repeatedly fix the largest hosting of the relaxation, and generate columns."""
-        search, taken = self.search, dict[int, Key]()
+        search, fixed_hostings = self.search, dict[int, Key]()
         while True:
-            relaxed = self._solve_with_selected(taken)
-            shares = {key: float(relaxed.taken[at]) for key, at in self.place.items() if key[0] not in taken}
+            relaxed = self._solve_with_selected(fixed_hostings)
+            shares = {key: float(relaxed.taken[at]) for key, at in self.place.items() if key[0] not in fixed_hostings}
             most = max(shares.values(), default=0.0)
             if most < 1e-6:
                 break
             for key, share in shares.items():
-                if share >= min(most, SURE) and key[0] not in taken:
-                    taken[key[0]] = key
+                if share >= min(most, SURE) and key[0] not in fixed_hostings:
+                    fixed_hostings[key[0]] = key
                     self._allow_hostings(key[0], key)
-        search.offer(search._plan_of_hostings(list(taken.values())))
-        for node in taken:
+        search.offer(search._plan_of_hostings(list(fixed_hostings.values())))
+        for node in fixed_hostings:
             self._allow_hostings(node, None)
 
-    def _solve_with_selected(self, taken: Collection[int]) -> Relaxed:
+    def _solve_with_selected(self, fixed_hostings: Collection[int]) -> Relaxed:
         """Solve the relaxation where nodes without a selected hosting get only existing columns."""
         while True:
             priced, least, relaxed = self._solve_relaxation()
-            least[list(taken)] = NOTHING
+            least[list(fixed_hostings)] = NOTHING
             if not self._add_new_columns(_columns(self.search.rooms, self._priced_hostings(priced, least))):
                 return relaxed
 
@@ -320,16 +320,16 @@ class _Relaxed:
 
     def _update_bound(self, price: IntArray, least: IntArray) -> None:
         """Update the proven bound by prices: a TE job waits rather than pay more than D, so prices are at most D."""
-        proven = int(least.sum()) + int(price.sum())
-        if proven > self.best[0]:
-            self.best = (proven, price, least)
-            self.search.bound = max(self.search.bound, -(-proven // SCALE))
+        proven_bound = int(least.sum()) + int(price.sum())
+        if proven_bound > self.best[0]:
+            self.best = (proven_bound, price, least)
+            self.search.bound = max(self.search.bound, -(-proven_bound // SCALE))
 
     def _add_new_columns(self, columns: dict[Key, int]) -> bool:
         """Add new columns; return whether there were any."""
-        known = self.search.columns
-        new = {key: cost for key, cost in columns.items() if key not in known}
-        known |= new
+        known_hostings = self.search.columns
+        new = {key: cost for key, cost in columns.items() if key not in known_hostings}
+        known_hostings |= new
         self.place |= {key: self.program.columns + k for k, key in enumerate(new)}
         self.program.add([(n, float(cost), jobs, [-1.0] * len(jobs)) for (n, jobs), cost in new.items()])
         return bool(new)
@@ -337,8 +337,8 @@ class _Relaxed:
 
 def _columns(rooms: Rooms, hostings: Iterable[tuple[int, int, tuple[int, ...]]]) -> dict[Key, int]:
     """Return hostings at their costs without the prices, each in its cheapest room."""
-    found: dict[Key, int] = {}
+    result: dict[Key, int] = {}
     for node, _, jobs in hostings:
         if (row := rooms.cheapest(node, jobs)) is not None:
-            found[node, tuple(sorted(jobs))] = int(rooms.cost[row])
-    return found
+            result[node, tuple(sorted(jobs))] = int(rooms.cost[row])
+    return result

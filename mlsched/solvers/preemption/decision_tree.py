@@ -86,19 +86,19 @@ class Search:
                 )
         return "proof"
 
-    def _add_reached_state(self, state: RunState, given: Answer | None, depth: int) -> None:
+    def _add_reached_state(self, state: RunState, answer_chain: Answer | None, depth: int) -> None:
         """Add a reached state: record an end, open a node, or drop a duplicate."""
         bound = self.lower_bound(state)
         if self.value is not None and bound >= self.value:
             return
         if state.asking is None:
-            self.best, self.value = given or NONE, bound
+            self.best, self.value = answer_chain or NONE, bound
             return
         key = state.key()
         if self._known.get(key, bound + 1) <= bound:
             return
         self._known[key] = bound
-        heapq.heappush(self._open, (bound, -depth, next(self._serial), state, given))
+        heapq.heappush(self._open, (bound, -depth, next(self._serial), state, answer_chain))
 
 
 #: Stands for the answers of a run without questions.
@@ -122,15 +122,15 @@ def answers(state: RunState) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 def plan_of(last: Answer) -> Decisions:
     """Return the plan that ends with an answer."""
-    given: list[Answer] = []
+    answer_chain: list[Answer] = []
     step: Answer | None = last
     while step is not None and step is not NONE:
-        given.append(step)
+        answer_chain.append(step)
         step = step.before
-    given.reverse()
+    answer_chain.reverse()
     return Decisions(
-        te=ints(a.te for a in given),
-        node=ints(a.node for a in given),
-        by=ints(k for k, a in enumerate(given) for _ in a.victims),
-        victim=ints(j for a in given for j in a.victims),
+        te=ints(a.te for a in answer_chain),
+        node=ints(a.node for a in answer_chain),
+        by=ints(k for k, a in enumerate(answer_chain) for _ in a.victims),
+        victim=ints(j for a in answer_chain for j in a.victims),
     )

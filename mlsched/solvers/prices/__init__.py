@@ -56,21 +56,21 @@ def trees(
     def claims_of(bound: int) -> tuple[list[Any], meter]:
         spend = meter(deadline, MOST_LISTED)
         try:
-            made = statement.claims(instance, objective, bound, spend, within)
+            options_made = statement.claims(instance, objective, bound, spend, within)
         except core.Wrong as wrong:
             raise InvalidInput(f"{objective} of this {instance.kind} cannot be certified by prices: {wrong}") from None
         spend.deadline, spend.most = Deadline(), None  # bounds are computed completely: time is reserved for them
-        return made, spend
+        return options_made, spend
 
-    def said(part: str, bound: int, done: str) -> None:
+    def said(part: str, bound: int, finished: str) -> None:
         away = gap_between(value, bound, sense=goal.sense, unit=goal.unit, primary=rank)
-        progress(f"{part}{done}, at most {away.rounded_up} from the best")
+        progress(f"{part}{finished}, at most {away.rounded_up} from the best")
 
     try:
         claims, spend = claims_of(value)
     except OutOfTime:
         raise BackendError("no bound is proved in time; give more") from None
-    made = []
+    options_made = []
     if isinstance(claims[0], Timed):
         return timed.trees(
             lambda bound: claims[0] if bound == value else claims_of(bound)[0][0],
@@ -95,16 +95,18 @@ def trees(
             raise BackendError("no bound is proved in time; give more") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):
             raise BackendError(f"that no plan has a better {objective} is not proved in time; give more")
-        made.append(proof)
+        options_made.append(proof)
     bound = (
-        value if all(p.bound >= c.target for p, c in zip(made, claims, strict=True)) else (sign or 1) * made[0].bound
+        value
+        if all(p.bound >= c.target for p, c in zip(options_made, claims, strict=True))
+        else (sign or 1) * options_made[0].bound
     )
-    return [proof.tree for proof in made], bound
+    return [proof.tree for proof in options_made], bound
 
 
-def _pass_on_plan(options: Options, better: Callable[[Plan], None], taken: Any) -> None:
+def _pass_on_plan(options: Options, better: Callable[[Plan], None], amounts: Any) -> None:
     """Pass on the prover's plan, if its options give one."""
-    plan = options.plan(taken)
+    plan = options.plan(amounts)
     if plan is not None:
         better(plan)
 

@@ -31,19 +31,21 @@ def cuts_of(claim: Fixed, deadline: Deadline) -> list[Cut]:
     """Return cuts that raise the bound of the linear relaxation, limited to cuts with a positive price at its end."""
     options = ListedOptions(claim)
     first = len(options.rows)
-    found: list[Cut] = []
+    violated_sets: list[Cut] = []
     for _ in range(ROUNDS):
-        taken, price, value = _solve_relaxation(options, deadline)
+        amounts, price, value = _solve_relaxation(options, deadline)
         if value >= claim.target - 1 + 1e-3:
             break
-        more = [cut for cut in _violated_cuts(options, claim, taken) if cut not in found]
+        more = [cut_row for cut_row in _violated_cuts(options, claim, amounts) if cut_row not in violated_sets]
         if not more:
             break
-        found += more
-        options.add_rows([_row_of_cut(options, cut) for cut in more])
+        violated_sets += more
+        options.add_rows([_row_of_cut(options, cut_row) for cut_row in more])
     else:
-        taken, price, value = _solve_relaxation(options, deadline)
-    return [cut for cut, worth in zip(found, price[first:].tolist(), strict=False) if worth * SCALE >= 1]
+        amounts, price, value = _solve_relaxation(options, deadline)
+    return [
+        cut_row for cut_row, worth in zip(violated_sets, price[first:].tolist(), strict=False) if worth * SCALE >= 1
+    ]
 
 
 def _solve_relaxation(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float]:
@@ -58,22 +60,22 @@ def _solve_relaxation(options: ListedOptions, deadline: Deadline) -> tuple[Any, 
         relaxation.add(columns)
 
 
-def _violated_cuts(options: ListedOptions, claim: Fixed, taken: Any) -> list[Cut]:
+def _violated_cuts(options: ListedOptions, claim: Fixed, amounts: Any) -> list[Cut]:
     """Return the most violated cuts: an odd set of rows and blocks, weights of 1, a divisor of 2."""
-    part = np.flatnonzero((taken > 1e-6) & (taken < 1 - 1e-6))
-    chosen, share = np.array(options.options, dtype=np.int64)[part], taken[part]
+    part = np.flatnonzero((amounts > 1e-6) & (amounts < 1 - 1e-6))
+    selection, share = np.array(options.options, dtype=np.int64)[part], amounts[part]
     own = np.flatnonzero([claim.capacity.get(row) == -1 for row in options.rows])
-    supplied = options.use[np.ix_(chosen, own)] < 0
+    supplied = options.use[np.ix_(selection, own)] < 0
     some = supplied.any(axis=1)
-    supplied, chosen, share = supplied[some], chosen[some], share[some]
+    supplied, selection, share = supplied[some], selection[some], share[some]
     rows = np.flatnonzero(supplied.any(axis=0))
-    blocks = np.unique(options.block[chosen])
-    has = np.hstack([supplied[:, rows], options.block[chosen][:, None] == blocks]).astype(np.float64)
-    made: list[Cut] = []
+    blocks = np.unique(options.block[selection])
+    has = np.hstack([supplied[:, rows], options.block[selection][:, None] == blocks]).astype(np.float64)
+    new_cuts: list[Cut] = []
     for members in odd_sets(has, share)[:MOST]:
         weights = {options.rows[own[rows[e]]]: 1 for e in members if e < len(rows)}
-        made.append((weights, {str(blocks[e - len(rows)]): 1 for e in members if e >= len(rows)}, 2))
-    return made
+        new_cuts.append((weights, {str(blocks[e - len(rows)]): 1 for e in members if e >= len(rows)}, 2))
+    return new_cuts
 
 
 def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
@@ -84,7 +86,7 @@ def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
     """
     count = has.shape[1]
     together = has.T @ (has * share[:, None])
-    found: dict[tuple[int, ...], float] = {}
+    violated_sets: dict[tuple[int, ...], float] = {}
     for first in range(count):
         members, excess = [first], 0.0
         for _ in range(MOST_PAIRS):
@@ -100,14 +102,14 @@ def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
             if gain[a, b] < 0.5 or excess < -1:
                 break
             if excess > LEAST:
-                found[tuple(sorted(members))] = excess
+                violated_sets[tuple(sorted(members))] = excess
                 break
-    return sorted(found, key=lambda members: (-found[members], members))
+    return sorted(violated_sets, key=lambda members: (-violated_sets[members], members))
 
 
-def _row_of_cut(options: ListedOptions, cut: Cut) -> tuple[Any, float]:
+def _row_of_cut(options: ListedOptions, cut_row: Cut) -> tuple[Any, float]:
     """Return the use of a cut's row by each option, and its capacity."""
-    weights, shifts, divisor = cut
+    weights, shifts, divisor = cut_row
     at = [options.rows.index(row) for row in weights]
     factor = np.array(list(weights.values()), dtype=np.float64)
     shift = np.array([shifts.get(str(block), 0) for block in range(options.claim.blocks)])

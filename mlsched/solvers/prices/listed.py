@@ -61,18 +61,18 @@ class ListedOptions(Options):
         priced = self.cost + self.use @ price
         priced[~self._admitted_options(sides)] = np.inf
         lowest = np.minimum.reduceat(priced, self.first) if len(priced) else np.zeros(0)
-        chosen = np.flatnonzero(
+        selection = np.flatnonzero(
             (priced <= lowest[self.block]) & (self.number < 0) & (priced < (of_block - tolerance(of_block))[self.block])
         )
-        _, once = np.unique(self.block[chosen], return_index=True)
-        chosen = chosen[once]
-        self.number[chosen] = len(self.options) + np.arange(len(chosen))
-        self.options += chosen.tolist()
-        return lowest, [self._column_of_option(k) for k in chosen.tolist()]
+        _, once = np.unique(self.block[selection], return_index=True)
+        selection = selection[once]
+        self.number[selection] = len(self.options) + np.arange(len(selection))
+        self.options += selection.tolist()
+        return lowest, [self._column_of_option(k) for k in selection.tolist()]
 
     def _column_of_option(self, k: int) -> Column:
-        used = np.flatnonzero(self.use[k])
-        return int(self.block[k]), float(self.cost[k]), used.tolist(), self.use[k, used].tolist()
+        usage = np.flatnonzero(self.use[k])
+        return int(self.block[k]), float(self.cost[k]), usage.tolist(), self.use[k, usage].tolist()
 
     def bound(self, price: Price, sides: dict[int, Sides]) -> int:
         """Return the checker's `core.bound` for all options at once, if the numbers are small enough."""

@@ -85,7 +85,7 @@ def prove(
     deadline: Deadline,
     progress: Callable[[int, int], None] = lambda bound, nodes: None,
     spend: meter | None = None,
-    whole: Callable[[Any], None] = lambda taken: None,
+    whole: Callable[[Any], None] = lambda amounts: None,
 ) -> Proof:
     """Return a tree for the claim of `options`, or for the highest target that the time allows.
 
@@ -103,15 +103,15 @@ def prove(
         Refuted: The claim is false.
         OutOfTime: Not even its options are built in time.
     """
-    claim, started = options.claim, time.perf_counter()
+    claim, start_time = options.claim, time.perf_counter()
     root = _Node({}, {}, core.bound(claim, {}, {})[1])
     # The exact bound of the last prices takes about the same time again.
-    deadline = deadline.earlier(2 * (time.perf_counter() - started))
+    deadline = deadline.earlier(2 * (time.perf_counter() - start_time))
     try:
         root.part = _Part(options)
     except OutOfTime:
-        proven = min(claim.target, -(-root.bound // SCALE))
-        return Proof([[{}]], proven, 0)
+        proven_bound = min(claim.target, -(-root.bound // SCALE))
+        return Proof([[{}]], proven_bound, 0)
     open_, nodes, half = [root], 0, (deadline.remaining() or 0.0) / 2
     weakest = SCALE * claim.target  # the lowest bound of a leaf below the target
     while open_:
@@ -131,8 +131,8 @@ def prove(
             weakest = min(weakest, node.bound)  # without a branch, it stays a leaf of this bound
         # The child with the higher bound comes first, where better plans are less likely.
         open_ += node.children[::-1]
-    proven = min(claim.target, -(-min([weakest, *(node.bound for node in open_)]) // SCALE))
-    return Proof(_nodes_in_order(root, SCALE * (proven - 1) + 1), proven, nodes)
+    proven_bound = min(claim.target, -(-min([weakest, *(node.bound for node in open_)]) // SCALE))
+    return Proof(_nodes_in_order(root, SCALE * (proven_bound - 1) + 1), proven_bound, nodes)
 
 
 def _process_node(node: _Node, deadline: Deadline, spend: meter, whole: Callable[[Any], None]) -> None:
@@ -146,8 +146,8 @@ def _process_node(node: _Node, deadline: Deadline, spend: meter, whole: Callable
     node.closed = node.bound >= reached  # by its parent's prices, or because a block is empty
     if node.closed:
         return
-    taken, price = _best_prices(node, part, deadline)
-    branch = part.options.branch(taken, price)
+    amounts, price = _best_prices(node, part, deadline)
+    branch = part.options.branch(amounts, price)
     with spend.until(deadline):
         node.closed = node.bound >= reached
         if node.closed or _fix_options(node, part, deadline):
@@ -158,7 +158,7 @@ def _process_node(node: _Node, deadline: Deadline, spend: meter, whole: Callable
         return
     node.branch = branch
     if branch is None:
-        whole(taken)
+        whole(amounts)
     else:
         block, row, most = branch
         node.children = tuple(
@@ -174,15 +174,15 @@ def _fix_options(node: _Node, part: _Part, deadline: Deadline) -> bool:
     if not isinstance(claim, Fixing) or slack >= SHARE * part.slack:
         return False
     try:
-        left = fixed(_Few(claim, MOST_OPTIONS), node.price, node.sides, [], lambda steps: deadline.check())
+        options_left = fixed(_Few(claim, MOST_OPTIONS), node.price, node.sides, [], lambda steps: deadline.check())
     except (_Enough, core.Wrong):
         part.slack = slack
         return False
-    node.closed = not isinstance(claim, Fixed) and _dynamic_program_ends(left, node, deadline)
+    node.closed = not isinstance(claim, Fixed) and _dynamic_program_ends(options_left, node, deadline)
     if not node.closed:
-        node.cuts = [] if node.sides else cuts_of(left, deadline)
-        made = fixed(claim, node.price, node.sides, node.cuts, lambda steps: deadline.check())
-        node.children = (_Node(node.sides, node.price, node.bound, _Part(ListedOptions(made), slack)),)
+        node.cuts = [] if node.sides else cuts_of(options_left, deadline)
+        part_options = fixed(claim, node.price, node.sides, node.cuts, lambda steps: deadline.check())
+        node.children = (_Node(node.sides, node.price, node.bound, _Part(ListedOptions(part_options), slack)),)
     return True
 
 
@@ -213,10 +213,10 @@ def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any
         for _ in range(ROUNDS):
             relaxed = relaxation.solve(deadline)
             least, more = options.worth(relaxed.price, relaxed.of_block, node.sides)
-            proven = float(least @ counts - relaxed.price @ options.capacities)
+            proven_bound = float(least @ counts - relaxed.price @ options.capacities)
             stalled += 1
-            if price is None or proven > best + 1e-9 * abs(best):
-                best, price, stalled = proven, relaxed.price, 0
+            if price is None or proven_bound > best + 1e-9 * abs(best):
+                best, price, stalled = proven_bound, relaxed.price, 0
             relaxation.add(more)  # always: `options` counts on it
             if not more or best >= target - 1 + 1e-3:
                 break

@@ -72,8 +72,8 @@ class Relaxation:
         if stretched:
             sums = len(claim.capacity)  # are the last rows; a limit of one may be 0 or less
             room[len(room) - sums :] = np.maximum(room[len(room) - sums :], 1.0)
-            held = np.flatnonzero(room)
-            self._entries.append((held, np.full(len(held), columns), -room[held]))
+            last_prices = np.flatnonzero(room)
+            self._entries.append((last_prices, np.full(len(last_prices), columns), -room[last_prices]))
             self.cost = np.append(np.zeros(columns), 1.0)
         self.stretched = stretched
 
@@ -88,14 +88,14 @@ class Relaxation:
         if not len(at):
             return np.zeros(0)
         for first, ticks, shift, weight in terms:
-            reached = np.clip(at + shift, ticks[0], ticks[-1])
-            moved = np.diff(reached)
-            used = np.flatnonzero(moved)
-            cell = np.searchsorted(ticks, reached[used], side="right") - 1
-            self._entries.append((first + cell, columns + used, -float(weight) * moved[used]))
-            self._nonzeros += len(used)
+            target = np.clip(at + shift, ticks[0], ticks[-1])
+            moved_ticks = np.diff(target)
+            usage = np.flatnonzero(moved_ticks)
+            cell = np.searchsorted(ticks, target[usage], side="right") - 1
+            self._entries.append((first + cell, columns + usage, -float(weight) * moved_ticks[usage]))
+            self._nonzeros += len(usage)
             rows = slice(first, first + len(ticks) - 1)
-            self._upper[rows] -= weight * np.clip(reached[-1] - ticks[:-1], 0, np.diff(ticks))
+            self._upper[rows] -= weight * np.clip(target[-1] - ticks[:-1], 0, np.diff(ticks))
         return -np.diff(event.rate * at.astype(np.float64) - event.gain * (at <= event.due))
 
     def prices(self, deadline: Deadline) -> Price:
@@ -104,9 +104,9 @@ class Relaxation:
 
         row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))
         matrix = csr_matrix((value, (row, column)), shape=(len(self._upper), len(self.cost)))
-        kept = np.flatnonzero(np.diff(matrix.indptr))
+        groups_kept = np.flatnonzero(np.diff(matrix.indptr))
         highspy, highs = import_highspy(), new_highs(NO_LIMITS)
-        lp, matrix = highspy.HighsLp(), matrix[kept]
+        lp, matrix = highspy.HighsLp(), matrix[groups_kept]
         lp.num_row_, lp.num_col_ = matrix.shape
         if not lp.num_row_ or not lp.num_col_:
             return {}
@@ -114,7 +114,7 @@ class Relaxation:
         if self.stretched:
             lower[-1], upper[-1] = -1.0, highspy.kHighsInf
         lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.cost, lower, upper
-        lp.row_lower_, lp.row_upper_ = np.full(lp.num_row_, -highspy.kHighsInf), self._upper[kept]
+        lp.row_lower_, lp.row_upper_ = np.full(lp.num_row_, -highspy.kHighsInf), self._upper[groups_kept]
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
         lp.a_matrix_.value_ = matrix.data
@@ -123,13 +123,13 @@ class Relaxation:
         check(highs.passModel(lp), "passModel")
         run_lp(highs)
         dual = np.zeros(len(self._upper))
-        if len(found := highs.getSolution().row_dual) == lp.num_row_:
-            dual[kept] = np.maximum(0.0, -np.asarray(found))
+        if len(grid_found := highs.getSolution().row_dual) == lp.num_row_:
+            dual[groups_kept] = np.maximum(0.0, -np.asarray(grid_found))
         return self._named_prices(dual[: self._rows] * (STRETCHED if self.stretched else 1.0))
 
     def _named_prices(self, dual: Any) -> Price:
         """Return prices in the checker's form: a row per period of constant price."""
-        made: Price = {}
+        relaxation: Price = {}
         for group, first in self._first.items():
             ticks = self._ticks[group].tolist()
             cells = len(ticks) - 1
@@ -137,23 +137,23 @@ class Relaxation:
             changes = [0, *(k for k in range(1, cells) if prices[k] != prices[k - 1]), cells]
             for k, end in zip(changes, changes[1:], strict=False):
                 if prices[k]:
-                    made[f"{group} {ticks[k]} {ticks[end]}"] = prices[k]
-        return made
+                    relaxation[f"{group} {ticks[k]} {ticks[end]}"] = prices[k]
+        return relaxation
 
 
 def dominated(claim: Timed) -> set[str]:
     """Return groups that another group implies: every event uses at most the same share of the room."""
-    held = [group for group, room in claim.capacity.room.items() if room]
-    place = {group: k for k, group in enumerate(held)}
-    parts = np.zeros((len(held), len(claim.events)))
+    last_prices = [group for group, room in claim.capacity.room.items() if room]
+    place = {group: k for k, group in enumerate(last_prices)}
+    parts = np.zeros((len(last_prices), len(claim.events)))
     for b, event in enumerate(claim.events):
         for group, _, amount in event.terms:
             if amount > 0 and group in place:
                 parts[place[group], b] = amount / claim.capacity.room[group]
     less = set[str]()
-    for k, group in enumerate(held):
-        for other in range(len(held)):
-            if other != k and held[other] not in less and (parts[k] <= parts[other]).all():
+    for k, group in enumerate(last_prices):
+        for other in range(len(last_prices)):
+            if other != k and last_prices[other] not in less and (parts[k] <= parts[other]).all():
                 less.add(group)
                 break
     return less
@@ -174,10 +174,10 @@ class Search:
         """Try to prove a bound by prices on a grid; return whether the grid has all ticks or cannot be refined."""
         claim = self._claim_of(bound)
         grid, whole = grid_of(claim, cells)
-        price, started = Price(), time.perf_counter()
+        price, start_time = Price(), time.perf_counter()
         if len(grid) > 1 and not self._keep_proof(claim, bound, {}):
             # The bound of the prices takes about the same time again.
-            deadline = self._deadline.earlier(2 * (time.perf_counter() - started))
+            deadline = self._deadline.earlier(2 * (time.perf_counter() - start_time))
             try:
                 price = Relaxation(claim, grid, self.threshold, deadline).prices(deadline)
             except TooLarge:
@@ -187,13 +187,13 @@ class Search:
 
     def _keep_proof(self, claim: Timed, bound: int, price: Price) -> bool:
         """Return whether prices prove this bound; keep the best proof so far."""
-        proven = core.bound(claim, price, {})[1]
-        done = proven > SCALE * (claim.target - 1)
-        if not done:
-            bound = 0 if self.threshold else self.sign * _round_up(proven)
+        proven_bound = core.bound(claim, price, {})[1]
+        finished = proven_bound > SCALE * (claim.target - 1)
+        if not finished:
+            bound = 0 if self.threshold else self.sign * _round_up(proven_bound)
         if self.sign * bound > self.sign * self.bound:
             self.bound, self.price = bound, price
-        return done
+        return finished
 
     def narrow(self, cells: int) -> None:
         """Search the largest bound below the value that is provable with its own ends of windows.
@@ -202,10 +202,10 @@ class Search:
         """
         high, step, failed = self.value - 1, 1, False
         while self.bound < high and not self._deadline.passed():
-            tried = min(self.bound + step, high) if not failed else (self.bound + high + 1) // 2
-            self.attempt(tried, cells)
-            if self.bound < tried:
-                high, failed = tried - 1, True
+            attempts = min(self.bound + step, high) if not failed else (self.bound + high + 1) // 2
+            self.attempt(attempts, cells)
+            if self.bound < attempts:
+                high, failed = attempts - 1, True
             step *= 2
 
 

@@ -34,14 +34,14 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     if plans > MOST_PLANS:
         raise TooLarge(f"brute-force: there are more than {MOST_PLANS} plans: use dp or highs")
     # Plan number p gives job i the (p // radix[i]) % len(choices[i])-th of its choices.
-    name, joined, pick = OBJECTIVES[objective]
+    name, joint, pick = OBJECTIVES[objective]
     table = getattr(instance, name)
-    used = np.zeros(1, dtype=np.int64)
+    usage = np.zeros(1, dtype=np.int64)
     value = np.zeros(1, dtype=np.int64)
     for j, choice in deadline.over(zip(running, choices, strict=True)):
-        used = np.add.outer(used, np.array(choice)).ravel()
-        value = joined.outer(value, instance.weight[j] * table[j, choice.start : choice.stop]).ravel()
-    feasible = np.flatnonzero(used <= instance.available)
+        usage = np.add.outer(usage, np.array(choice)).ravel()
+        value = joint.outer(value, instance.weight[j] * table[j, choice.start : choice.stop]).ravel()
+    feasible = np.flatnonzero(usage <= instance.available)
     best = int(feasible[pick(value[feasible])])
     number, cores = best, []
     for choice in reversed(choices):

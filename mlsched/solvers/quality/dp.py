@@ -51,9 +51,9 @@ def least_worst(instance: Instance) -> Outcome:
     need, steps = np.zeros(len(running), dtype=np.int64), 0
     while high - low > 1:
         middle, steps = (low + high) // 2, steps + 1
-        wanted = (table > middle).sum(axis=1)
-        if int(wanted.sum()) <= room:
-            high, need = middle, wanted
+        target_gain = (table > middle).sum(axis=1)
+        if int(target_gain.sum()) <= room:
+            high, need = middle, target_gain
         else:
             low = middle
     return Outcome("optimal", instance.plan(need + least), high, work={"steps": steps})
@@ -73,17 +73,17 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
     deadline = Deadline(limits.seconds)
     problem = choices(instance)
     base = problem.base
-    price, bought = clearing_price(problem)
-    plan = fill(problem, bought)
-    known = int(np.take_along_axis(problem.value, plan[:, None], axis=1).sum()) if len(plan) else 0
+    price, purchase = clearing_price(problem)
+    plan = fill(problem, purchase)
+    known_value = int(np.take_along_axis(problem.value, plan[:, None], axis=1).sum()) if len(plan) else 0
     limit, net = bound(problem, price)
     work: dict[str, float] = {"states": 0}
-    if reduce and limit <= known:
-        return Outcome("optimal", instance.plan(plan + instance.least), base + known, work=work)
+    if reduce and limit <= known_value:
+        return Outcome("optimal", instance.plan(plan + instance.least), base + known_value, work=work)
     if not reduce:
-        known, price, net = -1, 0, problem.value.max(axis=1, initial=0)
+        known_value, price, net = -1, 0, problem.value.max(axis=1, initial=0)
         limit = int(net.sum())
-    options = [_useful_options(problem, i, price, int(net[i]), limit - known) for i in range(len(plan))]
+    options = [_useful_options(problem, i, price, int(net[i]), limit - known_value) for i in range(len(plan))]
     stages: list[_Stage] = []
     stage = _Stage(0, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32))
     later = int(net.sum())
@@ -92,15 +92,15 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
             return Outcome("feasible", instance.plan(plan + instance.least), base + limit, "time limit", work)
         later -= int(net[i])
         stage = _next_stage(stage, choice, problem.value[i, choice], problem.room)
-        stage = _trim_stage(stage, later + price * problem.room, price, known)
+        stage = _trim_stage(stage, later + price * problem.room, price, known_value)
         work["states"] += len(stage.value)
         if not len(stage.value):
             break
         stages.append(stage)
-    if len(stages) == len(options) and int(stage.value.max()) > known:
+    if len(stages) == len(options) and int(stage.value.max()) > known_value:
         plan = _trace_allocation(stages, options)
-        known = int(stage.value.max())
-    return Outcome("optimal", instance.plan(plan + instance.least), base + known, work=work)
+        known_value = int(stage.value.max())
+    return Outcome("optimal", instance.plan(plan + instance.least), base + known_value, work=work)
 
 
 #: Objective -> its algorithm.
@@ -141,17 +141,17 @@ def _next_stage(stage: _Stage, choice: IntArray, values: IntArray, room: int) ->
         if reach <= 0:
             break
         here = best[at : at + reach]
-        offered = stage.value[:reach] + value
-        better = offered > here
-        here[better] = offered[better]
+        offer = stage.value[:reach] + value
+        better = offer > here
+        here[better] = offer[better]
         option[at : at + reach][better] = k
     return _Stage(first, best, option)
 
 
-def _trim_stage(stage: _Stage, later: int, price: int, known: int) -> _Stage:
+def _trim_stage(stage: _Stage, later: int, price: int, known_value: int) -> _Stage:
     """Drop the states at either end from which no plan better than `known` can be reached."""
     cores = stage.first + np.arange(len(stage.value), dtype=np.int64)
-    alive = np.flatnonzero(stage.value + (later - price * cores) > known)
+    alive = np.flatnonzero(stage.value + (later - price * cores) > known_value)
     if not alive.size:
         return _Stage(0, stage.value[:0], stage.option[:0])
     low, high = int(alive[0]), int(alive[-1]) + 1

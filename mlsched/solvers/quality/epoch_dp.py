@@ -58,16 +58,16 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
                 reason = "time limit" if deadline.passed() else "work limit"
                 break
             states += 1
-            for given in program.allocations(epoch, state):
-                after, further = program.step(epoch, state, given)
+            for allocation in program.allocations(epoch, state):
+                after, further = program.step(epoch, state, allocation)
                 total = cost + further
                 if program.ended(after):
                     if total < value:
-                        value, last = total, (epoch, state, given)
+                        value, last = total, (epoch, state, allocation)
                 elif after in following and following[after][0] <= total:
                     continue
                 elif total + program.bound(epoch + 1, after) < value:
-                    following[after] = total, state, given
+                    following[after] = total, state, allocation
         layers.append(following)
     if last is not None:
         rows = _path_of_allocations(layers, *last)
@@ -78,13 +78,13 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
 
 
 def _path_of_allocations(
-    layers: list[dict[State, tuple[int, State, State]]], epoch: int, state: State, given: State
+    layers: list[dict[State, tuple[int, State, State]]], epoch: int, state: State, allocation: State
 ) -> list[State]:
     """Return the allocations that lead to a state at an epoch, and the allocation there."""
-    rows = [given]
+    rows = [allocation]
     while epoch:
-        _, state, given = layers[epoch][state]
-        rows.append(given)
+        _, state, allocation = layers[epoch][state]
+        rows.append(allocation)
         epoch -= 1
     return rows[::-1]
 
@@ -127,11 +127,11 @@ class Program:
     def _losses_of_job(self, job: int, total: int) -> list[int]:
         """Return the weighted loss of a job by its core-epochs so far, in ppm."""
         h = self.horizon
-        done = np.minimum(np.arange(self.needed_of(total) + 1) * 1000 * h.epoch, total)
-        whole, rest = np.divmod(done, int(h.work[job]))
+        finished = np.minimum(np.arange(self.needed_of(total) + 1) * 1000 * h.epoch, total)
+        whole, rest = np.divmod(finished, int(h.work[job]))
         here, there = h.loss[job, whole], h.loss[job, np.minimum(whole + 1, h.loss.shape[1] - 1)]
-        found: list[int] = (int(h.weight[job]) * (here - (here - there) * rest // int(h.work[job]))).tolist()
-        return found
+        best_step: list[int] = (int(h.weight[job]) * (here - (here - there) * rest // int(h.work[job]))).tolist()
+        return best_step
 
     def needed_of(self, total: int) -> int:
         """Return the core-epochs that `total` core-milliseconds take."""
@@ -147,19 +147,19 @@ class Program:
         there = [j for j in self.jobs if self.first[j] <= epoch and state[j] < self.needed[j]]
         running = there[: h.cores // h.least]
         caps = {j: self._useful_cores(j, state[j]) for j in running}
-        given = [0] * len(state)
+        allocation = [0] * len(state)
 
         def fill(place: int, remaining: int) -> Iterator[State]:
             if place == len(running):
-                yield tuple(given)
+                yield tuple(allocation)
                 return
             job, behind = running[place], running[place + 1 :]
             high = min(caps[job], remaining - h.least * len(behind))
             low = max(h.least, min(caps[job], remaining - sum(caps[j] for j in behind)))
             for count in range(low, high + 1):
-                given[job] = count
+                allocation[job] = count
                 yield from fill(place + 1, remaining - count)
-            given[job] = 0
+            allocation[job] = 0
 
         yield from fill(0, min(h.cores, sum(caps.values())))
 
@@ -175,20 +175,20 @@ class Program:
         costs = [self._epoch_cost(epoch, j, state[j], given[j]) for j in self.jobs if self.first[j] <= epoch]
         return after, COMBINED[self.objective](costs) if costs else 0
 
-    def _epoch_cost(self, epoch: int, job: int, had: int, given: int) -> int:
+    def _epoch_cost(self, epoch: int, job: int, had: int, allocation: int) -> int:
         if had >= self.needed[job]:
             return 0
         if self.objective != "total_time_to_goal":
             return self.losses[job][had]
-        return self._goal_time(epoch, job, had, given)
+        return self._goal_time(epoch, job, had, allocation)
 
-    def _goal_time(self, epoch: int, job: int, had: int, given: int) -> int:
+    def _goal_time(self, epoch: int, job: int, had: int, allocation: int) -> int:
         """Return the weighted ms from submission to the job's goal, if it reaches it in this epoch; else 0."""
         h, length = self.horizon, 1000 * self.horizon.epoch
         missing = int(h.goal[job]) * int(h.work[job]) - had * length
-        if not 0 < missing <= given * length:
+        if not 0 < missing <= allocation * length:
             return 0
-        return int(h.weight[job]) * (epoch * length + -(-missing // given) - 1000 * int(h.submit[job]))
+        return int(h.weight[job]) * (epoch * length + -(-missing // allocation) - 1000 * int(h.submit[job]))
 
     def bound(self, epoch: int, state: State) -> int:
         """Return a lower bound on the cost of all runs from this state at this epoch (2 of the module's docstring)."""
@@ -218,8 +218,10 @@ class Program:
         """Return the value and the allocations of a first run (3 of the module's docstring)."""
         value, epoch, rows = 0, 0, list[State]()
         while not self.ended(state):
-            options = [(given, *self.step(epoch, state, given)) for given in self.allocations(epoch, state)]
-            given, state, cost = min(options, key=lambda o: o[2] + self.bound(epoch + 1, o[1]))
-            rows.append(given)
+            options = [
+                (allocation, *self.step(epoch, state, allocation)) for allocation in self.allocations(epoch, state)
+            ]
+            allocation, state, cost = min(options, key=lambda o: o[2] + self.bound(epoch + 1, o[1]))
+            rows.append(allocation)
             value, epoch = value + cost, epoch + 1
         return value, rows

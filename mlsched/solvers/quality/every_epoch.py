@@ -23,7 +23,7 @@ NAMES = tuple(objective.name for objective in OBJECTIVES)
 @exact_algorithm("every-epoch", problem="quality", objectives=NAMES, called="offline")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | None = None) -> Outcome:
     """Try every allocation in every epoch; for two or three jobs, few cores and few epochs."""
-    deadline, decided = Deadline(limits.seconds), 0
+    deadline, decisions = Deadline(limits.seconds), 0
     best: tuple[int, list[list[int]]] | None = None
     stack: list[tuple[Run, list[list[int]]]] = [(Run(instance), [])]
     while stack:
@@ -34,20 +34,20 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
             if best is None or value < best[0]:
                 best = value, rows
             continue
-        decided += 1
-        if decided > MOST_EPOCHS:
+        decisions += 1
+        if decisions > MOST_EPOCHS:
             raise TooLarge(f"every-epoch: there are more than {MOST_EPOCHS} epochs to decide; use epoch-dp")
-        for given in _allocations(run):
+        for allocation in _allocations(run):
             further = copy.deepcopy(run, {id(instance): instance})
-            further.give(given)
-            stack.append((further, [*rows, given]))
+            further.give(allocation)
+            stack.append((further, [*rows, allocation]))
     assert best is not None  # every running job has a core, so every run ends
     cores = np.array(best[1], dtype=np.int64).reshape(len(best[1]), len(instance.submit))
-    return Outcome("optimal", Epochs(cores=cores), best[0], work={"epochs": decided})
+    return Outcome("optimal", Epochs(cores=cores), best[0], work={"epochs": decisions})
 
 
 def _allocations(run: Run) -> Iterator[list[int]]:
     """Yield every feasible allocation."""
     running = set(run.running())
     choices = [range(run.horizon.cores + 1) if j in running else (0,) for j in range(len(run.done))]
-    yield from (list(given) for given in itertools.product(*choices) if not run.faults(list(given)))
+    yield from (list(allocation) for allocation in itertools.product(*choices) if not run.faults(list(allocation)))

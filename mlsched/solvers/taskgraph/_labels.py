@@ -18,15 +18,15 @@ class Labels:
 
     def __init__(self, instance: Instance, runs: Sequence[tuple[int, int]], fixed: dict[int, tuple[int, int]]) -> None:
         self.unit = instance.gpu_unit
-        asked = (
+        need_at_node = (
             instance.demand[:, gpus.gpu_column(instance.resources)] if self.unit else np.zeros_like(instance.duration)
         )
-        demand = asked * (instance.duration > 0)
+        demand = need_at_node * (instance.duration > 0)
         over = {r for r, (_, start) in fixed.items() if start + instance.duration[runs[r][0]] <= instance.now}
         self.need = [0 if r in over else int(demand[k]) for r, (k, _) in enumerate(runs)]
         self._count = gpus.counts(instance).tolist()
-        named = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
-        self._given = [named[k] if r in fixed else -1 for r, (k, _) in enumerate(runs)]
+        label_count = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
+        self._given = [label_count[k] if r in fixed else -1 for r, (k, _) in enumerate(runs)]
         self._fixed = fixed
         parts = [r for r, need in enumerate(self.need) if 0 < need < self.unit]
         self.parts = sorted(parts, key=lambda r: r not in fixed)
@@ -35,19 +35,19 @@ class Labels:
         """Yield a label for each run on its node, -1 without a need, in all ways that differ by more than names."""
         return self._extend_labels(nodes, list(self._given), 0)
 
-    def _extend_labels(self, nodes: Sequence[int], given: list[int], at: int) -> Iterator[list[int]]:
+    def _extend_labels(self, nodes: Sequence[int], labels_so_far: list[int], at: int) -> Iterator[list[int]]:
         """Yield the labellings of the parts from number `at` on; each label exists on the node, or is the next."""
         if at == len(self.parts):
-            yield list(given)
+            yield list(labels_so_far)
             return
         r = self.parts[at]
         if r in self._fixed:
-            yield from self._extend_labels(nodes, given, at + 1)
+            yield from self._extend_labels(nodes, labels_so_far, at + 1)
             return
-        known = {given[u] for u in self.parts[:at] if nodes[u] == nodes[r]}
-        fresh = [g for g in range(self._count[nodes[r]]) if g not in known][:1]
-        for given[r] in [*sorted(known), *fresh]:
-            yield from self._extend_labels(nodes, given, at + 1)
+        known_labels = {labels_so_far[u] for u in self.parts[:at] if nodes[u] == nodes[r]}
+        fresh = [g for g in range(self._count[nodes[r]]) if g not in known_labels][:1]
+        for labels_so_far[r] in [*sorted(known_labels), *fresh]:
+            yield from self._extend_labels(nodes, labels_so_far, at + 1)
 
     def suffice(self, node: int, runs: Sequence[int], labels: Sequence[int]) -> bool:
         """Return whether the GPUs of a node suffice for these runs at once."""

@@ -61,11 +61,11 @@ def front(instance: Instance, objectives: Sequence[str]) -> list[Values]:
     columns = [OBJECTIVES.index(name) for name in objectives]
     signs = [1 if instance.objective(name).sense == "min" else -1 for name in objectives]
     points = sorted({tuple(s * v[c] for s, c in zip(signs, columns, strict=True)) for v in examined(instance)[0]})
-    kept: list[Values] = []
+    front_points: list[Values] = []
     for values in points:  # only an earlier point in this order can dominate it
-        if not any(all(a <= b for a, b in zip(other, values, strict=True)) for other in kept):
-            kept.append(values)
-    return [tuple(s * v for s, v in zip(signs, values, strict=True)) for values in kept]
+        if not any(all(a <= b for a, b in zip(other, values, strict=True)) for other in front_points):
+            front_points.append(values)
+    return [tuple(s * v for s, v in zip(signs, values, strict=True)) for values in front_points]
 
 
 Examined = tuple[dict[Values, Timetable], int]
@@ -76,10 +76,10 @@ def examined(instance: Instance, deadline: Deadline | None = None) -> Examined:
 
     The result is cached, because the six objectives of one instance are solved one after another. Raises OutOfTime.
     """
-    known = _remembered(instance)
-    if not known:
-        known.append(_examine_all_plans(instance, deadline or Deadline()))
-    return known[0]
+    known_plans = _remembered(instance)
+    if not known_plans:
+        known_plans.append(_examine_all_plans(instance, deadline or Deadline()))
+    return known_plans[0]
 
 
 @functools.lru_cache(maxsize=8)
@@ -94,8 +94,8 @@ def _examine_all_plans(instance: Instance, deadline: Deadline) -> Examined:
     if _started_too_much(instance):
         return plans, 0
     counts = [
-        range(max(low, done), high + 1)
-        for low, done, high in zip(
+        range(max(low, finished), high + 1)
+        for low, finished, high in zip(
             _least_iterations(instance), instance.finished.tolist(), instance.max_iterations.tolist(), strict=True
         )
     ]
@@ -167,11 +167,11 @@ class _Work:
         self.demand = [instance.demand[k].tolist() for k, _ in self.runs]
         self.capacity = instance.node_capacity.tolist()
         self.release = [max(instance.now, int(instance.arrival[job_of[k]])) for k, _ in self.runs]
-        begun = zip(
+        started_runs = zip(
             instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist(), strict=True
         )
         #: run -> (node, start) of the started runs.
-        self.fixed = {self.number[k, first[job_of[k]]]: (node, start) for k, node, start in begun}
+        self.fixed = {self.number[k, first[job_of[k]]]: (node, start) for k, node, start in started_runs}
         self._read_predecessors(instance, job_of, first)
         self._read_job_data(instance, job_of, first)
         self.gpus = Labels(instance, self.runs, self.fixed)
@@ -223,9 +223,9 @@ class _Work:
         groups = [[r] for r in range(len(self.runs))] if free else _group_by_task(self.runs)
         choices = [self._allowed_nodes(group, free) for group in groups]
         budget.least(math.prod(len(c) for c in choices))
-        for chosen in itertools.product(*choices):
+        for node_choice in itertools.product(*choices):
             nodes = [0] * len(self.runs)
-            for group, node in zip(groups, chosen, strict=True):
+            for group, node in zip(groups, node_choice, strict=True):
                 for r in group:
                     nodes[r] = node
             yield nodes
@@ -257,23 +257,23 @@ class _Work:
 
     def values(self, starts: list[int], traffic: int) -> Values:
         """Compute all objectives of a schedule."""
-        completions, met, reached, accuracies = [], 0, 0, 0
+        completions, deadlines_met, accuracies_met, accuracies = [], 0, 0, 0
         for job, iterations in enumerate(self.iterations):
             ends = self._iteration_ends(job, starts)
             completion = ends[-1] if ends else self.completed[job]
-            done = iterations
+            finished = iterations
             if self.instance.accuracy_at == "deadline":
-                done = self.on_time[job]
-                if done == self.finished[job]:
-                    done += sum([end <= self.deadline[job] for end in ends])
-            accuracy = self.accuracy[job][done]
+                finished = self.on_time[job]
+                if finished == self.finished[job]:
+                    finished += sum([end <= self.deadline[job] for end in ends])
+            accuracy = self.accuracy[job][finished]
             completions.append(completion)
-            met += completion <= self.deadline[job]
-            reached += accuracy >= self.required[job]
+            deadlines_met += completion <= self.deadline[job]
+            accuracies_met += accuracy >= self.required[job]
             accuracies += accuracy
         makespan = max(completions) - min(self.arrival) if completions else 0
         # In the order of OBJECTIVES.
-        return sum(completions) - sum(self.arrival), met, traffic, reached, accuracies, makespan
+        return sum(completions) - sum(self.arrival), deadlines_met, traffic, accuracies_met, accuracies, makespan
 
     def _iteration_ends(self, job: int, starts: list[int]) -> list[int]:
         """Return the end of each iteration of the plan: the latest end of its runs and of earlier iterations."""
@@ -325,9 +325,9 @@ class _Schedules:
             return
         duration, able = self.work.duration, self._ready_runs(waiting, before, clock, last)
         # From then on another run could have started earlier, and ended.
-        ended = min([start + (duration[r] or 1) for r, start in able.items()], default=0)
+        ready_by = min([start + (duration[r] or 1) for r, start in able.items()], default=0)
         for r, start in able.items():
-            if start >= ended:
+            if start >= ready_by:
                 continue
             if start == clock and r < last and not self.needs[r] >> last & 1:
                 continue

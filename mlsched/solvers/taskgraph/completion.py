@@ -45,29 +45,29 @@ def prove(state: State) -> None:
 
     Ends earlier without an initial plan, if the models of values are too large, or if CP-SAT aborts every search.
     """
-    state.layout, spent = sharpened(state.layout, state.seconds)
-    state.spend(spent)
-    layout, shared = state.layout, pools(state.layout) + packed(state.layout)
-    state.raise_lower(simple_bound(layout, shared))
+    state.layout, work_spent = sharpened(state.layout, state.seconds)
+    state.spend(work_spent)
+    layout, shared_pools = state.layout, pools(state.layout) + packed(state.layout)
+    state.raise_lower(simple_bound(layout, shared_pools))
     generate(state)
     annealed_lists.improve(state)
     if state.plan is None or state.done:
         return
-    linear = _linear_relaxation(state, shared)
-    values = Values(state, shared, linear)
+    linear = _linear_relaxation(state, shared_pools)
+    values = Values(state, shared_pools, linear)
     if state.done or not values.possible(state.incumbent - 1):
         return
-    improvement = Improvement(state, shared, linear)
+    improvement = Improvement(state, shared_pools, linear)
     if state.limits.threads > 1:
         _concurrently(state, values, improvement)
     else:
         _alternate_searches(state, values, improvement)
 
 
-def _linear_relaxation(state: State, shared: list[Pool]) -> LinearBound | None:
+def _linear_relaxation(state: State, shared_pools: list[Pool]) -> LinearBound | None:
     """Return the linear relaxation of plans with at most the incumbent's value."""
     seconds = state.remaining(RELAXATION_SHARE).seconds
-    linear, work = relax(state.layout, shared, state.incumbent, seconds, state.limits.threads)
+    linear, work = relax(state.layout, shared_pools, state.incumbent, seconds, state.limits.threads)
     state.spend(work)
     if linear is not None:
         state.raise_lower(linear.bound)
@@ -76,26 +76,26 @@ def _linear_relaxation(state: State, shared: list[Pool]) -> LinearBound | None:
 
 def _alternate_searches(state: State, values: Values, improvement: Improvement) -> None:
     """Try one value, then search better plans for a share of its work."""
-    turn, spent = TURN, 0.0
+    turn, work_spent = TURN, 0.0
     while not (state.done or values.broken):
         before = state.work[WORK]
         if not values.ask(values.next_value(), turn):
             turn *= GROWTH
-        spent += IMPROVEMENT_SHARE * (state.work[WORK] - before)
-        while spent > 0 and not state.done:
+        work_spent += IMPROVEMENT_SHARE * (state.work[WORK] - before)
+        while work_spent > 0 and not state.done:
             before = state.work[WORK]
             improvement.step()
-            spent -= state.work[WORK] - before
+            work_spent -= state.work[WORK] - before
 
 
 def _concurrently(state: State, values: Values, improvement: Improvement) -> None:
     """Run proofs on this thread and improvements on another one; the first to finish ends the other search."""
     failures: list[BaseException] = []
-    ended = threading.Event()
+    ending = threading.Event()
 
     def improve() -> None:
         try:
-            while not (state.done or ended.is_set()):
+            while not (state.done or ending.is_set()):
                 improvement.step()
                 values.stop_if_known()
         except BaseException as failure:
@@ -110,7 +110,7 @@ def _concurrently(state: State, values: Values, improvement: Improvement) -> Non
         while not (state.done or values.broken or failures):
             values.ask(values.next_value())
     finally:
-        ended.set()
+        ending.set()
         improvement.stop()
         other.join()
     if failures:

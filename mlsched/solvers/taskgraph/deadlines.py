@@ -21,16 +21,16 @@ SHARE, UNLIMITED_WORK = 0.6, 20.0
 
 def prove(state: State) -> None:
     """Search the due model for a part of the limits."""
-    layout, spent = sharpened(state.layout, state.seconds)
-    made = DueModel(layout, (state.objective,), pools(layout) + packed(layout))
-    made.cp.minimize(state.sign * made.terms[state.objective])
+    layout, work_spent = sharpened(state.layout, state.seconds)
+    due_model = DueModel(layout, (state.objective,), pools(layout) + packed(layout))
+    due_model.cp.minimize(state.sign * due_model.terms[state.objective])
     limits = state.remaining(SHARE)
     if limits.seconds is None and limits.work is None:
         limits = dataclasses.replace(limits, work=UNLIMITED_WORK)
-    cut = Cut(made, limits, state.helpers)
-    result = run_for(state, cut)
-    state.spend(spent + cut.work + BUILDING * len(made.cp.proto.constraints))
+    cut_search = Cut(due_model, limits, state.helpers)
+    result = run_for(state, cut_search)
+    state.spend(work_spent + cut_search.work + BUILDING * len(due_model.cp.proto.constraints))
     if result is False:
         state.refuse_all()
-    if cut.bound is not None:
-        state.raise_lower(round(cut.bound) + state.sign * made.constant[state.objective])
+    if cut_search.bound is not None:
+        state.raise_lower(round(cut_search.bound) + state.sign * due_model.constant[state.objective])

@@ -27,34 +27,34 @@ def solve_intervals(state: State, limits: Limits) -> None:
     if state.done:
         return
     upper = state.upper if state.objective in ("total_jct", "makespan") else None
-    made = IntervalModel(state.layout, (state.objective,), upper)
+    model = IntervalModel(state.layout, (state.objective,), upper)
     if state.plan is not None and not is_job_shop(state.layout):
-        for variable, value in made.encode(state.plan):
-            made.cp.add_hint(variable, value)
-    made.cp.minimize(state.sign * made.terms[state.objective])
+        for variable, value in model.encode(state.plan):
+            model.cp.add_hint(variable, value)
+    model.cp.minimize(state.sign * model.terms[state.objective])
 
     def rise(bound: float) -> None:
         # A double that holds an integer exactly up to 2^53, which instances guarantee.
-        state.raise_lower(round(bound) + state.sign * made.constant.get(state.objective, 0))
+        state.raise_lower(round(bound) + state.sign * model.constant.get(state.objective, 0))
         if state.closed:
             search.stop()
 
-    search = Search(made.cp, parameters(limits, state.objective), rise)
+    search = Search(model.cp, parameters(limits, state.objective), rise)
     status = search.run()
-    state.spend(search.work[WORK] + BUILDING * len(made.cp.proto.constraints))
+    state.spend(search.work[WORK] + BUILDING * len(model.cp.proto.constraints))
     if status == "INFEASIBLE":
         state.refuse_all()
     elif search.bound is not None:  # a model without variables has an empty solution
-        state.offer(made.decode(valued(search.solution)))
+        state.offer(model.decode(valued(search.solution)))
         rise(search.bound)
 
 
 def parameters(limits: Limits, objective: str) -> Any:
     """Return CP-SAT's parameters for an interval model."""
-    chosen = within(limits).parameters
+    settings = within(limits).parameters
     if objective == "total_jct":
         if limits.threads == 1:
-            chosen.optimize_with_core, chosen.linearization_level = True, 0
+            settings.optimize_with_core, settings.linearization_level = True, 0
         else:
-            chosen.subsolvers.extend(CORE_FIRST)
-    return chosen
+            settings.subsolvers.extend(CORE_FIRST)
+    return settings

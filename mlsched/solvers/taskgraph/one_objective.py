@@ -80,14 +80,14 @@ def _first_interval_work(limits: Limits, most: float) -> float:
 
 def _mandatory(instance: Instance) -> Instance:
     """Return the instance without optional iterations."""
-    started = np.zeros(len(instance.arrival), dtype=np.int64)
-    started[instance.task_job[instance.fixed_task]] = 1
-    fewest = np.minimum(np.maximum(instance.min_iterations, instance.finished + started), instance.max_iterations)
+    start_time = np.zeros(len(instance.arrival), dtype=np.int64)
+    start_time[instance.task_job[instance.fixed_task]] = 1
+    fewest = np.minimum(np.maximum(instance.min_iterations, instance.finished + start_time), instance.max_iterations)
     return dataclasses.replace(instance, max_iterations=np.maximum(fewest, 1))
 
 
 def _cut(plan: Timetable, layout: Layout) -> Timetable:
     """Return the plan without optional iterations."""
     most = np.array(layout.maximum, dtype=np.int64)
-    kept = plan.iteration < most[plan.job]
-    return Timetable(*(getattr(plan, f.name)[kept] for f in dataclasses.fields(plan)))
+    remaining_part = plan.iteration < most[plan.job]
+    return Timetable(*(getattr(plan, f.name)[remaining_part] for f in dataclasses.fields(plan)))

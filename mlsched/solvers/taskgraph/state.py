@@ -120,8 +120,8 @@ class State:
         bound = None if self.lower is None else self.sign * self.lower
         if self.closed:
             return Outcome("optimal", self.plan, bound, "proof", self.work)
-        stopped = stopped_by(False, self.limits, self.work)
+        reason = stopped_by(False, self.limits, self.work)
         # A bound without a plan is not reported.
         if self.plan is None:
-            return Outcome("unknown", None, None, stopped, self.work)
-        return Outcome("feasible", self.plan, bound, stopped, self.work)
+            return Outcome("unknown", None, None, reason, self.work)
+        return Outcome("feasible", self.plan, bound, reason, self.work)

@@ -41,14 +41,14 @@ class Kinds:
 
     def _allocations(self, kinds: tuple[int, ...]) -> list[tuple[Given, ...]]:
         """Return every joint allocation of jobs of these types in which at least one job trains."""
-        found = []
-        for chosen in itertools.product(*(self.choices[k] for k in kinds)):
-            given = tuple(pair for pair, _ in chosen)
-            if any(pair != WAITS for pair in given):
-                used = sum((use for _, use in chosen), start=np.zeros_like(self.capacity))
-                if (used <= self.capacity).all():
-                    found.append(given)
-        return found
+        result = []
+        for selection in itertools.product(*(self.choices[k] for k in kinds)):
+            allocation = tuple(pair for pair, _ in selection)
+            if any(pair != WAITS for pair in allocation):
+                usage = sum((use for _, use in selection), start=np.zeros_like(self.capacity))
+                if (usage <= self.capacity).all():
+                    result.append(allocation)
+        return result
 
     def iteration(self, kind: int, given: Given) -> int:
         """Return the ns of an iteration; 0 for a job that waits."""

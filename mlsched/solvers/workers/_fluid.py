@@ -117,8 +117,8 @@ def scaled_kinds(
     short = np.flatnonzero(most.sum(axis=0) > 1)
     # If the jobs cannot exceed any resource, an unused one keeps the arrays in shape.
     uses = [k.use[:, short] if len(short) else np.zeros((len(k.use), 1)) for k in kinds]
-    cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(u)) for k, u in zip(kinds, uses, strict=True))
-    return cut, index
+    cut_at = tuple(dataclasses.replace(k, use=np.ascontiguousarray(u)) for k, u in zip(kinds, uses, strict=True))
+    return cut_at, index
 
 
 def _type_of_job(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, thin: bool) -> Kind:
@@ -156,14 +156,14 @@ def _uncovered_configurations(w: IntArray, p: IntArray, speed: FloatArray) -> In
     highs = new_highs()
     highs.passModel(lp)
     rows, free = np.array([1, 2], dtype=np.int32), np.full(2, -np.inf)
-    kept = []
+    kept_configurations = []
     for i in range(len(w)):
         highs.changeRowsBounds(2, rows, free, np.array([w[i], p[i]], dtype=np.float64))
         highs.run()
-        solved = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        if not solved or -highs.getInfo().objective_function_value <= speed[i] * (1 + STRICT):
-            kept.append(i)
-    return np.array(kept, dtype=np.int64)
+        solution = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        if not solution or -highs.getInfo().objective_function_value <= speed[i] * (1 + STRICT):
+            kept_configurations.append(i)
+    return np.array(kept_configurations, dtype=np.int64)
 
 
 def new_highs() -> Any:

@@ -31,7 +31,7 @@ def duals(choice: Columns) -> Any:
 
     count = len(choice.job)
     once = csr_matrix((np.ones(count), (choice.job, np.arange(count))), shape=(choice.jobs, count))
-    solved = linprog(
+    solution = linprog(
         choice.cost.astype(np.float64),
         A_ub=csr_matrix(choice.use.T.astype(np.float64)),
         b_ub=choice.capacity,
@@ -40,4 +40,4 @@ def duals(choice: Columns) -> Any:
         method="highs",
     )
     # Any prices >= 0 prove a bound: without an LP solution the bound is weak.
-    return -solved.ineqlin.marginals if solved.status == 0 else np.zeros(len(choice.capacity))
+    return -solution.ineqlin.marginals if solution.status == 0 else np.zeros(len(choice.capacity))

@@ -127,14 +127,14 @@ class Search:
         lp.push(order[-1])
         self.nodes += 1
         self.charge_rest()
-        solved = lp.solve()
+        solution = lp.solve()
         complete = not lp.present and lp.arrived == lp.fluid.jobs
-        if complete and solved is not None:
-            if solved.value < self._check_limits:
-                raise BetterFound(read(lp, order, solved))
-            self.lowest = min(self.lowest, solved.bound)
+        if complete and solution is not None:
+            if solution.value < self._check_limits:
+                raise BetterFound(read(lp, order, solution))
+            self.lowest = min(self.lowest, solution.bound)
         lp.pop()
-        return float("inf") if complete or solved is None else solved.bound
+        return float("inf") if complete or solution is None else solution.bound
 
     def charge_rest(self) -> None:
         """Charge the LP of the prefix for later events, by tails and offset."""
@@ -145,8 +145,8 @@ class Search:
         if begin >= fluid.jobs or (not lp.present and lp.arrived == fluid.jobs):
             lp.set_tails({}, 0.0)
         else:
-            known = {j: self._tail_of_job(j, begin) for j in lp.present}
-            tails = {j: t for j, t in known.items() if t is not None}
+            known_bound = {j: self._tail_of_job(j, begin) for j in lp.present}
+            tails = {j: t for j, t in known_bound.items() if t is not None}
             lp.set_tails(tails, self._bound_of_later_jobs(begin + (not finished), begin))
 
     def _tail_of_job(self, job: int, begin: int) -> Tail | None:

@@ -37,12 +37,12 @@ class Incumbent:
 
 def first_incumbent(lp: EventLP, out_of_time: Callable[[], bool]) -> Incumbent:
     """Return the best order by several sharing rules, after local search from each."""
-    best, tried = None, set()
+    best, attempts = None, set()
     for greed in GREED:
         order = tuple(shared_order(lp.fluid, greed))
-        if order in tried or (best is not None and out_of_time()):
+        if order in attempts or (best is not None and out_of_time()):
             continue
-        tried.add(order)
+        attempts.add(order)
         start = solve_order(lp, order)
         assert start is not None, "an order that a schedule led to is possible"
         incumbent = descend(lp, start, out_of_time)
@@ -92,11 +92,11 @@ def solve_order(lp: EventLP, order: list[Event] | tuple[Event, ...]) -> Incumben
     for event in order:
         lp.push(event)
     lp.set_tails({}, 0.0)
-    solved = lp.solve()
-    found = None if solved is None else read(lp, tuple(order), solved)
+    solution = lp.solve()
+    better = None if solution is None else read(lp, tuple(order), solution)
     for _ in order:
         lp.pop()
-    return found
+    return better
 
 
 def read(lp: EventLP, order: tuple[Event, ...], solved: Solved) -> Incumbent:
@@ -116,7 +116,7 @@ def read(lp: EventLP, order: tuple[Event, ...], solved: Solved) -> Incumbent:
 
 def descend(lp: EventLP, start: Incumbent, out_of_time: Callable[[], bool]) -> Incumbent:
     """Swap adjacent events as long as one swap improves; first improvement, every order solved once."""
-    best, seen = start, {start.order}
+    best, visited = start, {start.order}
     improving = True
     while improving:
         improving = False
@@ -125,11 +125,11 @@ def descend(lp: EventLP, start: Incumbent, out_of_time: Callable[[], bool]) -> I
             if (a[0] == ARRIVE and b[0] == ARRIVE) or (a[0] == ARRIVE and b == (FINISH, a[1])):
                 continue
             order = (*best.order[:i], b, a, *best.order[i + 2 :])
-            if order in seen:
+            if order in visited:
                 continue
             if out_of_time():
                 return best
-            seen.add(order)
+            visited.add(order)
             incumbent = solve_order(lp, order)
             if incumbent is not None and incumbent.value < best.value * (1 - 1e-9):
                 best, improving = incumbent, True

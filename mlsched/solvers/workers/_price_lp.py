@@ -68,17 +68,17 @@ def improved(
 
     cells, resources = len(times) - 1, fluid.resources
     begin, end = times[:-1], times[1:]
-    chosen = []
+    chosen_columns = []
     for j in range(fluid.jobs):
         earliest, latest = windows[j]
         start = int(np.searchsorted(times, float(fluid.arrival[j]) - 1e-9))
         able = (end >= earliest) & (begin <= latest) & (np.arange(cells) >= start)
         able &= end - fluid.arrival[j] >= fluid.work[j] * (1 - 1e-9)
-        chosen.append((start, np.flatnonzero(able).tolist()))
-    size = sum(len(fluid.of(j).base) * (k - start + 1) for j, (start, ks) in enumerate(chosen) for k in ks)
-    if size > MOST_COLUMNS or not all(ks for _, ks in chosen):
+        chosen_columns.append((start, np.flatnonzero(able).tolist()))
+    size = sum(len(fluid.of(j).base) * (k - start + 1) for j, (start, ks) in enumerate(chosen_columns) for k in ks)
+    if size > MOST_COLUMNS or not all(ks for _, ks in chosen_columns):
         return None
-    program = _Program(fluid, times, chosen)
+    program = _Program(fluid, times, chosen_columns)
     highs = new_highs()
     highs.setOptionValue("presolve", "on")
     highs.passModel(program.lp())

@@ -55,8 +55,8 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Proved:
     """
     clock = _Clock(limits or Limits())
     relaxed = relax(choice)
-    known = round_off(choice, relaxed)
-    value, low = total(choice, known), relaxed.bound
+    known_plan = round_off(choice, relaxed)
+    value, low = total(choice, known_plan), relaxed.bound
     reach = max(1, round(FIRST * (value - low)))
     try:
         while low < value:
@@ -67,8 +67,8 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Proved:
             # All plans cost more than `most`.
             low, reach = most + 1, GROWTH * reach
     except OutOfTime:
-        return Proved(known, low, False, clock.work)
-    return Proved(known, value, True, clock.work)
+        return Proved(known_plan, low, False, clock.work)
+    return Proved(known_plan, value, True, clock.work)
 
 
 def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Proved | None:
@@ -113,8 +113,8 @@ def _search_states(choice: Columns, relaxed: Relaxed, most: int | None, clock: _
     """Return the cheapest plan of value `most` or less (any if None), as columns by index; None if infeasible."""
     clock.work["searches"] += 1
     slack = None if most is None else relaxed.slack(most)
-    kept = np.arange(len(choice.job)) if slack is None else np.flatnonzero(relaxed.reduced <= slack)
-    few = choice.keep(kept)
+    remaining_part = np.arange(len(choice.job)) if slack is None else np.flatnonzero(relaxed.reduced <= slack)
+    few = choice.keep(remaining_part)
     short = can_run_short(few.job, few.use, few.capacity, few.jobs)
     use, capacity, first = few.use[:, short], few.capacity[short], few.first
     zero = np.zeros(1, dtype=np.int64)
@@ -130,7 +130,7 @@ def _search_states(choice: Columns, relaxed: Relaxed, most: int | None, clock: _
         mine = np.arange(first[j], first[j + 1])
         if len(mine) * len(state.cost) > 8 * STATES:
             raise _too_many_states()
-        state = _extend_states(state, mine, few.cost[mine], relaxed.reduced[kept[mine]], use[mine])
+        state = _extend_states(state, mine, few.cost[mine], relaxed.reduced[remaining_part[mine]], use[mine])
         if len(capacity):
             later = later - smallest[j]
         alive = (state.used + later <= capacity).all(axis=1)
@@ -146,11 +146,11 @@ def _search_states(choice: Columns, relaxed: Relaxed, most: int | None, clock: _
     at = int(state.cost.argmin())
     if most is not None and int(state.cost[at]) > most:
         return None
-    chosen = np.zeros(few.jobs, dtype=np.int64)
+    chosen_columns = np.zeros(few.jobs, dtype=np.int64)
     for stage in reversed(stages):
         column = int(stage.column[at])
-        chosen[few.job[column]], at = kept[column], int(stage.row[at])
-    return chosen
+        chosen_columns[few.job[column]], at = remaining_part[column], int(stage.row[at])
+    return chosen_columns
 
 
 def _too_many_states() -> TooLarge:
@@ -176,18 +176,18 @@ def _pick_states(state: _States, index: IntArray) -> _States:
 def _cheapest_states(state: _States) -> _States:
     """Return the non-dominated states, as far as `FEW` allows the check."""
     order = np.lexsort((state.cost, *state.used.T[::-1]))
-    used, cost = state.used[order], state.cost[order]
+    usage, cost = state.used[order], state.cost[order]
     new = np.ones(len(order), dtype=bool)
-    new[1:] = (used[1:] != used[:-1]).any(axis=1)
-    if used.shape[1] <= 1 and len(order):
+    new[1:] = (usage[1:] != usage[:-1]).any(axis=1)
+    if usage.shape[1] <= 1 and len(order):
         # By increasing use: a state that is not cheaper than all before it is dominated.
         new[1:] &= cost[1:] < np.minimum.accumulate(cost)[:-1]
-    order, used, cost = order[new], used[new], cost[new]
-    if used.shape[1] > 1 and len(order) <= FEW:
+    order, usage, cost = order[new], usage[new], cost[new]
+    if usage.shape[1] > 1 and len(order) <= FEW:
         by_cost = np.argsort(cost, kind="stable")
-        amounts = used[by_cost]
+        amounts = usage[by_cost]
         covers = np.ones((len(order), len(order)), dtype=bool)
-        for r in range(used.shape[1]):
+        for r in range(usage.shape[1]):
             covers &= amounts[:, None, r] <= amounts[None, :, r]
         # All uses are different now, so two states cannot dominate each other.
         np.fill_diagonal(covers, False)

@@ -30,8 +30,10 @@ def tail(slopes: FloatArray, values: FloatArray, work: float) -> Tail:
     Each of them is a lower bound, and so is their maximum.
     """
     points = np.linspace(0.0, work, SEGMENTS)
-    chosen = sorted(set((slopes[:, None] * points + values[:, None]).argmax(axis=0).tolist()), key=lambda i: slopes[i])
-    a, b = slopes[chosen], values[chosen]
+    selection = sorted(
+        set((slopes[:, None] * points + values[:, None]).argmax(axis=0).tolist()), key=lambda i: slopes[i]
+    )
+    a, b = slopes[selection], values[selection]
     cross = (b[:-1] - b[1:]) / np.maximum(a[1:] - a[:-1], 1e-300)
     ends = np.clip(np.concatenate([[0.0], cross, [work]]), 0.0, work)
     slope, width = np.full(SEGMENTS, a[-1]), np.zeros(SEGMENTS)

@@ -63,12 +63,12 @@ class Program:
                 raise TooLarge(
                     f"backward-induction: there are more than {MOST_STATES} states; use fewer or shorter jobs"
                 )
-            best, chosen = float("inf"), None
-            for given in self.kinds.allocations(tuple(m for m, _ in jobs)):
-                if (worth := self._value_of_allocation(coming, jobs, given, best)) < best:
-                    best, chosen = worth, given
-            assert chosen is not None  # a single job can always train
-            self.known[state] = best, chosen
+            best, selection = float("inf"), None
+            for allocation in self.kinds.allocations(tuple(m for m, _ in jobs)):
+                if (worth := self._value_of_allocation(coming, jobs, allocation, best)) < best:
+                    best, selection = worth, allocation
+            assert selection is not None  # a single job can always train
+            self.known[state] = best, selection
         return self.known[state][0]
 
     def _value_after_arrival(self, coming: int, jobs: Jobs) -> float:
@@ -78,10 +78,10 @@ class Program:
             self._joined[state] = sum(chance * self.value(coming - 1, (*jobs, new)) for chance, new in self.types)
         return self._joined[state]
 
-    def _value_of_allocation(self, coming: int, jobs: Jobs, given: tuple[Given, ...], enough: float) -> float:
+    def _value_of_allocation(self, coming: int, jobs: Jobs, allocation: tuple[Given, ...], enough: float) -> float:
         """Return the value of an allocation, or any number of at least `enough` if it is not better."""
         remaining = [b for _, b in jobs]
-        iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
+        iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, allocation, strict=True)]
         end = first_finish(remaining, iteration)
         if not coming:
             total = float(len(jobs) * end)
@@ -90,10 +90,10 @@ class Program:
         total = len(jobs) * (1 - stay**end) * self.stream.gap
         if total >= enough:
             return total
-        ended = _after_stay(jobs, remaining, iteration, end)
+        ending = _after_stay(jobs, remaining, iteration, end)
         nobody = stay ** (end - 1)
         total += nobody * (
-            self._value_after_arrival(coming, ended) / self.stream.gap + stay * self.value(coming, ended)
+            self._value_after_arrival(coming, ending) / self.stream.gap + stay * self.value(coming, ending)
         )
         # From each of these ms on, an arrival finds one more iteration of some job complete.
         until = end
@@ -108,27 +108,27 @@ class Program:
     def policy(self) -> Policy:
         """Return the best allocations of the states that are reachable under them."""
         slots, rows = max(1, self.stream.jobs), list[tuple[int, Jobs, tuple[Given, ...]]]()
-        seen, stack = set[tuple[int, Jobs]](), [(self.stream.jobs, Jobs())]
+        visited, stack = set[tuple[int, Jobs]](), [(self.stream.jobs, Jobs())]
         while stack:
             coming, jobs = state = stack.pop()
-            if state in seen:
+            if state in visited:
                 continue
-            seen.add(state)
+            visited.add(state)
             if jobs:
-                given = self.known[state][1]
-                rows.append((coming, jobs, given))
-                stack += self._next_states(coming, jobs, given)
+                allocation = self.known[state][1]
+                rows.append((coming, jobs, allocation))
+                stack += self._next_states(coming, jobs, allocation)
             elif coming:
                 stack += [(coming - 1, (new,)) for _, new in self.types]
         return table_of(rows, slots)
 
-    def _next_states(self, coming: int, jobs: Jobs, given: tuple[Given, ...]) -> list[tuple[int, Jobs]]:
+    def _next_states(self, coming: int, jobs: Jobs, allocation: tuple[Given, ...]) -> list[tuple[int, Jobs]]:
         """Return the states that may follow a state under an allocation."""
         remaining = [b for _, b in jobs]
-        iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
+        iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, allocation, strict=True)]
         end = first_finish(remaining, iteration)
-        ended = _after_stay(jobs, remaining, iteration, end)
-        following = [(coming, ended)]
+        ending = _after_stay(jobs, remaining, iteration, end)
+        following = [(coming, ending)]
         if coming:
             for since in [*changes(remaining, iteration, end), end]:
                 after = _after_stay(jobs, remaining, iteration, since)
@@ -146,8 +146,8 @@ def table_of(rows: list[tuple[int, Jobs, tuple[Given, ...]]], slots: int) -> Pol
     shape = (len(rows), slots)
     model, remaining = np.full(shape, -1), np.zeros(shape, dtype=np.int64)
     workers, ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for row, (_, jobs, given) in enumerate(rows):
-        for slot, ((m, b), (w, p)) in enumerate(zip(jobs, given, strict=True)):
+    for row, (_, jobs, allocation) in enumerate(rows):
+        for slot, ((m, b), (w, p)) in enumerate(zip(jobs, allocation, strict=True)):
             model[row, slot], remaining[row, slot] = m, b
             workers[row, slot], ps[row, slot] = w, p
     coming = np.array([c for c, _, _ in rows], dtype=np.int64)

@@ -82,14 +82,14 @@ class Runs:
         self.deadline.check()
         self.states += 1
         best: tuple[int, list[Stay]] | None = None
-        for given in self.kinds.allocations(tuple(t.kind for t in there)):
-            lasts, after = self._time_to_next_event(there, given, jobs[arrived].arrival - now)
+        for allocation in self.kinds.allocations(tuple(t.kind for t in there)):
+            lasts, after = self._time_to_next_event(there, allocation, jobs[arrived].arrival - now)
             cost = len(there) * lasts
             if best is not None and cost >= best[0]:
                 continue
             further, stays = self._best_from_state(now + lasts, after, arrived, jobs)
             if best is None or cost + further < best[0]:
-                best = cost + further, [_stay_until_event(now, lasts, there, given), *stays]
+                best = cost + further, [_stay_until_event(now, lasts, there, allocation), *stays]
         assert best is not None  # a single job can always train
         return best
 
@@ -97,9 +97,9 @@ class Runs:
         """Return the best value of the jobs without further arrivals, and the stays that reach it."""
         value, stays = self.value(tuple((t.kind, t.remaining) for t in there)), list[Stay]()
         while there:
-            given = self._known[tuple((t.kind, t.remaining) for t in there)][1]
-            lasts, after = self._time_to_next_event(there, given, None)
-            stays.append(_stay_until_event(now, lasts, there, given))
+            allocation = self._known[tuple((t.kind, t.remaining) for t in there)][1]
+            lasts, after = self._time_to_next_event(there, allocation, None)
+            stays.append(_stay_until_event(now, lasts, there, allocation))
             now, there = now + lasts, after
         return value, stays
 
@@ -112,8 +112,8 @@ class Runs:
             self.states += 1
             best: tuple[int, tuple[Given, ...]] | None = None
             remaining = [b for _, b in jobs]
-            for given in self.kinds.allocations(tuple(kind for kind, _ in jobs)):
-                iteration = [self.kinds.iteration(kind, pair) for (kind, _), pair in zip(jobs, given, strict=True)]
+            for allocation in self.kinds.allocations(tuple(kind for kind, _ in jobs)):
+                iteration = [self.kinds.iteration(kind, pair) for (kind, _), pair in zip(jobs, allocation, strict=True)]
                 end = first_finish(remaining, iteration)
                 cost = len(jobs) * end
                 if best is not None and cost >= best[0]:
@@ -121,16 +121,16 @@ class Runs:
                 after = remaining_after(remaining, iteration, end)
                 cost += self.value(tuple((kind, b) for (kind, _), b in zip(jobs, after, strict=True) if b))
                 if best is None or cost < best[0]:
-                    best = cost, given
+                    best = cost, allocation
             assert best is not None  # a single job can always train
             self._known[jobs] = best
         return self._known[jobs][0]
 
     def _time_to_next_event(
-        self, there: tuple[There, ...], given: tuple[Given, ...], arrival: int | None
+        self, there: tuple[There, ...], allocation: tuple[Given, ...], arrival: int | None
     ) -> tuple[int, tuple[There, ...]]:
         """Return the ms to the next event, an arrival after `arrival` ms or a finish, and the jobs left then."""
-        iteration = [self.kinds.iteration(t.kind, pair) for t, pair in zip(there, given, strict=True)]
+        iteration = [self.kinds.iteration(t.kind, pair) for t, pair in zip(there, allocation, strict=True)]
         remaining = [t.remaining for t in there]
         lasts = first_finish(remaining, iteration)
         lasts = lasts if arrival is None else min(lasts, arrival)
@@ -138,8 +138,8 @@ class Runs:
         return lasts, tuple(t._replace(remaining=b) for t, b in zip(there, after, strict=True) if b)
 
 
-def _stay_until_event(now: int, lasts: int, there: tuple[There, ...], given: tuple[Given, ...]) -> Stay:
-    training = tuple((t.job, pair) for t, pair in zip(there, given, strict=True) if pair != WAITS)
+def _stay_until_event(now: int, lasts: int, there: tuple[There, ...], allocation: tuple[Given, ...]) -> Stay:
+    training = tuple((t.job, pair) for t, pair in zip(there, allocation, strict=True) if pair != WAITS)
     return now, now + lasts, training
 
 

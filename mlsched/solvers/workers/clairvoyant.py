@@ -78,14 +78,14 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | 
     lp = EventLP(data)
     best = first_incumbent(lp, clock.local_search_over)
     stopped: StoppedBy = "proof"
-    proved = float(data.work.sum())
+    proved_bound = float(data.work.sum())
     while True:
         pricing, root = priced(data, best, clock.deadline.remaining)
-        proved = max(proved, min(root.value, best.value))
+        proved_bound = max(proved_bound, min(root.value, best.value))
         search = Search(lp, pricing, best, clock.stop)
         try:
             search.run()
-            proved = max(proved, min(search.lowest, best.value))
+            proved_bound = max(proved_bound, min(search.lowest, best.value))
         except BetterFound as better:
             clock.nodes += search.nodes
             lp = EventLP(data)
@@ -93,11 +93,11 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | 
             continue
         except OutOfLimits:
             stopped = clock.reason()
-            proved = max(proved, min(search.lowest, best.value))
+            proved_bound = max(proved_bound, min(search.lowest, best.value))
         clock.nodes += search.nodes
         break
     plan, value = _integer_stages(instance, data, best)
-    bound = min(proved * data.unit_ns / NS, value)
+    bound = min(proved_bound * data.unit_ns / NS, value)
     optimal = stopped == "proof" and value - bound <= instance.tolerance * max(1.0, value)
     # Rounding to integer ns may spoil a proof in scaled units (a total of less than a ms); then the plan is unproven.
     why: StoppedBy = "proof" if optimal else "backend" if stopped == "proof" else stopped
@@ -146,8 +146,8 @@ def _integer_stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[St
             finish[job] = len(ends) - 1
     rows: list[tuple[int, int, int, int, int]] = []
     by_stage: dict[int, list[tuple[int, int, float]]] = {}
-    for k, job, c, spent in best.entries:
-        by_stage.setdefault(k, []).append((job, c, spent))
+    for k, job, c, work_spent in best.entries:
+        by_stage.setdefault(k, []).append((job, c, work_spent))
     for k, entries in by_stage.items():
         whole = ends[k] - ends[k - 1]
         if whole > 0 and length[k] > 0:
@@ -176,14 +176,14 @@ def _integer_entries(
     job = np.array([j for j, _, _ in entries])
     w = np.array([int(data.of(j).workers[c]) for j, c, _ in entries])
     p = np.array([int(data.of(j).ps[c]) for j, c, _ in entries])
-    spent = np.array([x * ns for _, _, x in entries])
+    work_spent = np.array([x * ns for _, _, x in entries])
     demand = w[:, None] * instance.worker_demand[job] + p[:, None] * instance.ps_demand[job]
     excess = 1.0
     for j in set(job.tolist()):
-        excess = max(excess, float(spent[job == j].sum()) / length)
+        excess = max(excess, float(work_spent[job == j].sum()) / length)
     there = instance.capacity * float(length)
-    needed = spent @ demand
+    needed = work_spent @ demand
     excess = max(excess, float((needed[there > 0] / there[there > 0]).max(initial=0.0)))
-    floored: IntArray = np.floor(spent / (excess * (1 + 1e-15) if excess > 1 else 1.0)).astype(np.int64)
+    floored: IntArray = np.floor(work_spent / (excess * (1 + 1e-15) if excess > 1 else 1.0)).astype(np.int64)
     keep = np.flatnonzero(floored > 0)
     return [(stage, int(job[e]), int(w[e]), int(p[e]), int(floored[e])) for e in keep]

@@ -20,10 +20,10 @@ def answer(
 ) -> Outcome:
     """Dynamic programming over what is used, reduced by Lagrangian bounds; refuses beyond 1,000,000 states."""
     choice = columns(instance)
-    proved = cheapest(choice, limits) if reduce else cheapest_plainly(choice, limits)
-    if proved is None:
+    proof = cheapest(choice, limits) if reduce else cheapest_plainly(choice, limits)
+    if proof is None:
         return Outcome("unknown", None, None, "time limit")
-    plan = choice.plan(proved.chosen)
-    if proved.optimal:
-        return Outcome("optimal", plan, proved.bound, work=proved.work)
-    return Outcome("feasible", plan, proved.bound, "time limit", proved.work)
+    plan = choice.plan(proof.chosen)
+    if proof.optimal:
+        return Outcome("optimal", plan, proof.bound, work=proof.work)
+    return Outcome("feasible", plan, proof.bound, "time limit", proof.work)

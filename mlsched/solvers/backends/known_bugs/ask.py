@@ -40,17 +40,17 @@ def judged(known_bug: KnownBug, engine: str) -> tuple[Verdict, str]:
     if engine == "cp-sat" and not all(v.integer for v in known_bug.variables):
         return "not asked", ""
     try:
-        said = _ASK[engine](known_bug, engine)
+        message = _ASK[engine](known_bug, engine)
     except BackendError as error:
         return "silent", str(error)
-    words = said.status if said.value is None else f"{said.status} {said.value:.12g}"
-    if said.status in ("infeasible", "unbounded"):
-        return ("right" if known_bug.answer == said.status else "wrong"), words
-    if said.status != "optimal" or said.value is None:
+    words = message.status if message.value is None else f"{message.status} {message.value:.12g}"
+    if message.status in ("infeasible", "unbounded"):
+        return ("right" if known_bug.answer == message.status else "wrong"), words
+    if message.status != "optimal" or message.value is None:
         return "silent", words
-    if isinstance(known_bug.answer, str) or not _is_close(said.value, float(known_bug.answer)):
+    if isinstance(known_bug.answer, str) or not _is_close(message.value, float(known_bug.answer)):
         return "wrong", words
-    broken = _violated_constraint(known_bug, said.solution)
+    broken = _violated_constraint(known_bug, message.solution)
     return ("wrong", f"{words}, but {broken}") if broken else ("right", words)
 
 
@@ -100,13 +100,13 @@ def _answer_of_highs(known_bug: KnownBug, engine: str) -> Said:
     check(solver.passModel(lp), "passModel")
     run(solver)
     status = solver.getModelStatus()
-    known = {
+    known_answer = {
         highspy.HighsModelStatus.kOptimal: "optimal",
         highspy.HighsModelStatus.kInfeasible: "infeasible",
         highspy.HighsModelStatus.kUnbounded: "unbounded",
     }
-    if known.get(status) != "optimal":
-        return Said(known.get(status, status.name))
+    if known_answer.get(status) != "optimal":
+        return Said(known_answer.get(status, status.name))
     return Said("optimal", solver.getInfo().objective_function_value, tuple(solver.getSolution().col_value))
 
 
@@ -121,9 +121,9 @@ def _answer_of_math_opt(known_bug: KnownBug, engine: str) -> Said:
         for v in known_bug.variables
     }
     for row in known_bug.rows:
-        made = model.add_linear_constraint(lb=_lower_bound(row), ub=_upper_bound(row))
+        built_model = model.add_linear_constraint(lb=_lower_bound(row), ub=_upper_bound(row))
         for name, factor in row.terms.items():
-            made.set_coefficient(columns[name], float(factor))
+            built_model.set_coefficient(columns[name], float(factor))
     goal = mathopt.LinearSum(float(f) * columns[name] for name, f in known_bug.cost.items())
     if known_bug.sense == "min":
         model.minimize(goal)
@@ -131,8 +131,8 @@ def _answer_of_math_opt(known_bug: KnownBug, engine: str) -> Said:
         model.maximize(goal)
     result = solve(model, engine, Limits(work=MOST[engine]), gap=0.0)
     reasons = mathopt.TerminationReason
-    known = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible", reasons.UNBOUNDED: "unbounded"}
-    status = known.get(result.termination.reason, result.termination.reason.name)
+    known_answer = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible", reasons.UNBOUNDED: "unbounded"}
+    status = known_answer.get(result.termination.reason, result.termination.reason.name)
     if status != "optimal":
         return Said(status)
     values = result.variable_values()

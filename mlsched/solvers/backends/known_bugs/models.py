@@ -98,13 +98,13 @@ def _known_bug(table: dict[str, Any]) -> KnownBug:
     sense, _, goal = table["goal"].partition(" ")
     cost, rows = _terms(goal), [_row(text) for text in table.get("rows", ())]
     bounds = [_row(text) for text in table.get("bounds", ())]
-    named = dict.fromkeys(name for terms in (cost, *(r.terms for r in (*rows, *bounds))) for name in terms)
-    whole = named if table.get("integer") == "*" else dict.fromkeys(table.get("integer", "").split())
+    names = dict.fromkeys(name for terms in (cost, *(r.terms for r in (*rows, *bounds))) for name in terms)
+    whole = names if table.get("integer") == "*" else dict.fromkeys(table.get("integer", "").split())
     ends: dict[str, Row] = {name: row for row in bounds for name in row.terms}
     free = Row({}, None, None)
     variables = [
         Variable(name, ends.get(name, free).low, ends.get(name, free).high, name in whole)
-        for name in {**named, **whole}
+        for name in {**names, **whole}
     ]
     answer = table["answer"]
     return KnownBug(
@@ -127,9 +127,9 @@ def _row(text: str) -> Row:
     if len(parts) == 5:
         low, _, middle, _, high = parts
         return Row(_terms(middle), Fraction(low), Fraction(high))
-    left, sign, right = parts
+    remainder, sign, right = parts
     end = Fraction(right)
-    return Row(_terms(left), None if sign == "<=" else end, None if sign == ">=" else end)
+    return Row(_terms(remainder), None if sign == "<=" else end, None if sign == ">=" else end)
 
 
 def _terms(text: str) -> Terms:

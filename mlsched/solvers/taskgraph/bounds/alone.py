@@ -77,9 +77,9 @@ class _Single:
         if _is_time_over(seconds):
             return 0
         self.model.cp.minimize(expression)
-        chosen = within(Limits(work=WORK_EACH, seconds=seconds)).parameters
-        chosen.cp_model_presolve = False
-        search = Search(self.model.cp, chosen)
+        settings = within(Limits(work=WORK_EACH, seconds=seconds)).parameters
+        settings.cp_model_presolve = False
+        search = Search(self.model.cp, settings)
         search.run()
         self.work += search.work[WORK] + BUILDING
         # An unknown status has no bound; 0 is valid, since times are not negative.
@@ -101,7 +101,7 @@ def alone(layout: Layout, j: int) -> Instance:
     instance = layout.instance
     tasks = np.array(layout.tasks_of[j], dtype=np.int64)
     edges = np.flatnonzero(instance.task_job[instance.edge_from] == j)
-    fixed = np.flatnonzero(instance.task_job[instance.fixed_task] == j)
+    fixed_part = np.flatnonzero(instance.task_job[instance.fixed_task] == j)
     offset = int(tasks[0])
     of_job = ("arrival", "deadline", "urgency", "required", "accuracy", "finished", "on_time")
     of_task = ("duration", "demand", "eligible", "parameters", "role", "replica", "home", "last_end")
@@ -111,12 +111,12 @@ def alone(layout: Layout, j: int) -> Instance:
         **{name: getattr(instance, name)[[j]] for name in of_job},
         **{name: getattr(instance, name)[tasks] for name in of_task},
         **{name: getattr(instance, name)[edges] for name in ("edge_lag", "edge_volume", "edge_delay")},
-        **{name: getattr(instance, name)[fixed] for name in ("fixed_node", "fixed_start", "fixed_gpu")},
+        **{name: getattr(instance, name)[fixed_part] for name in ("fixed_node", "fixed_start", "fixed_gpu")},
         task_names=(),
         min_iterations=minimum,
         max_iterations=minimum,
         task_job=np.zeros(len(tasks), dtype=np.int64),
         edge_from=instance.edge_from[edges] - offset,
         edge_to=instance.edge_to[edges] - offset,
-        fixed_task=instance.fixed_task[fixed] - offset,
+        fixed_task=instance.fixed_task[fixed_part] - offset,
     )

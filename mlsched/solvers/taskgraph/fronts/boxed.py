@@ -110,39 +110,39 @@ class Boxed:
 
     def by_time(self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, hard: bool = False) -> TimeIndexed:
         """Return the model of plans in the boxes of total_jct at most `upper`; with counts if `hard`."""
-        made = copy.copy(self._made(upper, hard))
-        if made.reason is None:
-            made.cp = made.cp.clone()
-            made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
-            self._restrict_to_boxes(made, boxes)
-            made.cp.minimize(self._weighted_sum(made, weights))
-        return made
+        built = copy.copy(self._made(upper, hard))
+        if built.reason is None:
+            built.cp = built.cp.clone()
+            built.cp.add(built.terms["total_jct"] <= upper - built.constant["total_jct"])
+            self._restrict_to_boxes(built, boxes)
+            built.cp.minimize(self._weighted_sum(built, weights))
+        return built
 
     def by_due(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> DueModel:
         """Return the model of plans in the boxes with any total_jct, which must have weight 0."""
-        made = copy.copy(self._due_model)
-        made.cp = made.cp.clone()
-        self._restrict_to_boxes(made, boxes)
-        made.cp.minimize(self._weighted_sum(made, weights))
-        return made
+        built = copy.copy(self._due_model)
+        built.cp = built.cp.clone()
+        self._restrict_to_boxes(built, boxes)
+        built.cp.minimize(self._weighted_sum(built, weights))
+        return built
 
-    def _weighted_sum(self, made: TimeIndexed | DueModel, weights: Sequence[int]) -> Any:
+    def _weighted_sum(self, built: TimeIndexed | DueModel, weights: Sequence[int]) -> Any:
         """Return the weighted sum without its constant."""
         triples = zip(self._objectives, self._signs, weights, strict=True)
-        return sum(sign * weight * made.terms[name] for name, sign, weight in triples if weight)
+        return sum(sign * weight * built.terms[name] for name, sign, weight in triples if weight)
 
-    def _restrict_to_boxes(self, made: TimeIndexed | DueModel, boxes: Sequence[Bounds]) -> None:
+    def _restrict_to_boxes(self, built: TimeIndexed | DueModel, boxes: Sequence[Bounds]) -> None:
         """Add constraints: each objective of the model is in the selected box."""
-        literals: list[Any] = [1] if len(boxes) == 1 else [made.cp.new_bool_var("") for _ in boxes]
+        literals: list[Any] = [1] if len(boxes) == 1 else [built.cp.new_bool_var("") for _ in boxes]
         if len(boxes) > 1:
-            made.cp.add_exactly_one(literals)
+            built.cp.add_exactly_one(literals)
         for k, ends in enumerate(zip(*boxes, strict=True)):
             name, sign = self._objectives[k], self._signs[k]
-            if name in made.objectives and any(end is not None for end in ends):
+            if name in built.objectives and any(end is not None for end in ends):
                 # An objective that only some boxes bound is bounded in the others by its variables.
                 filled = [self._high[k] if end is None else end for end in ends]
                 room = sum(end * literal for end, literal in zip(filled, literals, strict=True))
-                made.cp.add(sign * made.terms[name] - room <= -sign * made.constant[name])
+                built.cp.add(sign * built.terms[name] - room <= -sign * built.constant[name])
 
 
 def timed(layout: Layout, objectives: Sequence[str]) -> bool:

@@ -77,26 +77,26 @@ class ByCuttingPlanes:
             result = None
         return self._answer(asked, result)
 
-    def _answer(self, asked: Asked, result: Result) -> Answer:
+    def _answer(self, question: Asked, result: Result) -> Answer:
         if isinstance(result, Timetable):
-            return self._answer_of(asked.weights, result)
+            return self._answer_of(question.weights, result)
         return Answer("unknown" if result is None else "infeasible")
 
-    def _best(self, made: TimeIndexed | DueModel, deadline: Deadline, work: float | None) -> Result:
+    def _best(self, built: TimeIndexed | DueModel, deadline: Deadline, work: float | None) -> Result:
         """Return the model's best plan."""
         limits = Limits(deadline.remaining(MOMENT), work, 1, self._boxed.seed)
-        cut = self._search = Cut(made, limits, self._boxed.helpers)
+        cut_search = self._search = Cut(built, limits, self._boxed.helpers)
         if self._stopped:
-            cut.stop()
-        result = cut.run()
-        self._work = cut.work
-        self._hard |= result is None or cut.work > HARD
+            cut_search.stop()
+        result = cut_search.run()
+        self._work = cut_search.work
+        self._hard |= result is None or cut_search.work > HARD
         return result
 
-    def _best_within(self, asked: Asked, upper: int, deadline: Deadline, work: float | None) -> Answer:
+    def _best_within(self, question: Asked, upper: int, deadline: Deadline, work: float | None) -> Answer:
         """Return the best plan of total_jct at most `upper`, by the leading objective, then the sum of the others."""
-        boxes, k = asked.boxes, self._leading
-        rest = [0 if j == k else weight for j, weight in enumerate(asked.weights)]
+        boxes, k = question.boxes, self._leading
+        rest = [0 if j == k else weight for j, weight in enumerate(question.weights)]
         if self._low == upper:
             # All plans in the boxes have that total_jct.
             rest = [0 if j == self._boxed.at else weight for j, weight in enumerate(rest)]
@@ -105,15 +105,15 @@ class ByCuttingPlanes:
             # With counts: mostly the question is about ties at a total_jct near the lower bound, which is hard.
             result = self._best(self._boxed.by_time(first, boxes, upper, hard=True), deadline, work)
             if not isinstance(result, Timetable) or not any(rest):
-                return self._answer(asked, result)
+                return self._answer(question, result)
             boxes = [with_end(box, k, self._boxed.values(result)[k]) for box in boxes]
-        return self._answer(asked, self._best(self._boxed.by_time(rest, boxes, upper, hard=True), deadline, work))
+        return self._answer(question, self._best(self._boxed.by_time(rest, boxes, upper, hard=True), deadline, work))
 
     # -- the smallest total_jct ----------------------------------------------------------------------------------------
 
-    def _smallest_total_jct(self, asked: Asked, deadline: Deadline, work: float | None) -> Answer:
+    def _smallest_total_jct(self, question: Asked, deadline: Deadline, work: float | None) -> Answer:
         """Return the plan of smallest total_jct that is best in the others, even if their sum was not requested."""
-        weights, at, values = list(asked.weights), self._boxed.at, asked.values
+        weights, at, values = list(question.weights), self._boxed.at, question.values
         others = [0 if j == at else weight for j, weight in enumerate(weights)]
         upper = self._upper
         if values is not None and not any(others):
@@ -123,15 +123,15 @@ class ByCuttingPlanes:
             # total_jct is unbounded: without any plan, values would be refuted endlessly.
             if not self._boxed.due:
                 return Answer("unknown")
-            result = self._best(self._boxed.by_due([0] * len(weights), asked.boxes), deadline, work)
+            result = self._best(self._boxed.by_due([0] * len(weights), question.boxes), deadline, work)
             if not isinstance(result, Timetable):
-                return self._answer(asked, result)
+                return self._answer(question, result)
             self._feasible = True
-        ties = [0 if j == at else weight for j, weight in enumerate(self._boxed.ties(asked.boxes))]
-        result = self._earliest_plan(asked.boxes, others if any(others) else ties, deadline, work, upper)
+        ties = [0 if j == at else weight for j, weight in enumerate(self._boxed.ties(question.boxes))]
+        result = self._earliest_plan(question.boxes, others if any(others) else ties, deadline, work, upper)
         if result is False and values is not None and upper == values[at] - 1:
-            return Answer("optimal", values, weights[at] * values[at], asked.hint)
-        return self._answer(asked, result)
+            return Answer("optimal", values, weights[at] * values[at], question.hint)
+        return self._answer(question, result)
 
     def _earliest_plan(
         self, boxes: Sequence[Bounds], then: Sequence[int], deadline: Deadline, work: float | None, upper: int | None
@@ -152,8 +152,8 @@ class ByCuttingPlanes:
         boxed, steps = self._boxed, Steps()
         while (value := self._next_total_jct(steps.size, upper)) is not None:
             at_bound = value == self._lower
-            made = boxed.by_time(then if at_bound else [0] * len(then), boxes, value, self._hard)
-            result = self._best(made, deadline, work)
+            built = boxed.by_time(then if at_bound else [0] * len(then), boxes, value, self._hard)
+            result = self._best(built, deadline, work)
             if result is None or (result is not False and at_bound):
                 return result
             if isinstance(result, Timetable):

@@ -144,16 +144,16 @@ class Assisted:
         deadline = Deadline(limit)
         answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
         if answer is None:
-            asked = Asked(weights, boxes, hint)
-            answer = self._by_intervals(asked, limit, self._first_turn)
+            question = Asked(weights, boxes, hint)
+            answer = self._by_intervals(question, limit, self._first_turn)
             self._first_turn = (
                 min(FIRST_TURN, 2 * self._first_turn) if _is_final(answer) else max(SHORTEST_TURN, self._first_turn / 2)
             )
         if not _is_final(answer) and not self._is_over(deadline):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
             if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):
-                asked = dataclasses.replace(asked, plan=plan, values=values)
-            answer = self._answer_with_help(asked, deadline)
+                question = dataclasses.replace(question, plan=plan, values=values)
+            answer = self._answer_with_help(question, deadline)
         k = self._leading_objective(weights, boxes)
         if k is not None and answer.status == "optimal" and answer.values is not None:
             self._known.prove(k, boxes, answer.values[k])
@@ -174,57 +174,57 @@ class Assisted:
     def _is_over(self, deadline: Deadline) -> bool:
         return self._stopped.is_set() or deadline.passed()
 
-    def _by_intervals(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
+    def _by_intervals(self, question: Asked, seconds: float | None, work: float | None) -> Answer:
         """Return the answer of the interval model within limits; `work` is deterministic time."""
         self._plain.work = work
-        return self._plain.minimise(asked.weights, asked.boxes, asked.hint, seconds)
+        return self._plain.minimise(question.weights, question.boxes, question.hint, seconds)
 
-    def _answer_with_help(self, asked: Asked, deadline: Deadline) -> Answer:
+    def _answer_with_help(self, question: Asked, deadline: Deadline) -> Answer:
         """Return the answer of the suitable model, alternating with the interval model in growing turns."""
         boxed = self._shared.boxed
         if (
             boxed.timed
-            and _is_only_objective(asked.weights, boxed.at)
-            and all(end is None for box in asked.boxes for end in box)
+            and _is_only_objective(question.weights, boxed.at)
+            and all(end is None for box in question.boxes for end in box)
         ):
-            return self._unbounded(asked, deadline)
-        self._helper = helper = self._cutting_planes(asked)
+            return self._unbounded(question, deadline)
+        self._helper = helper = self._cutting_planes(question)
         if helper is None:
-            return self._by_intervals(asked, deadline.remaining(MOMENT), None)
+            return self._by_intervals(question, deadline.remaining(MOMENT), None)
         longer = 1.0
         while True:
-            answer = helper.ask(asked, deadline.remaining(MOMENT), longer * TURN[0])
+            answer = helper.ask(question, deadline.remaining(MOMENT), longer * TURN[0])
             if _is_final(answer):
-                if answer.solution is not asked.hint:
-                    self._shared.keep(asked, answer)
+                if answer.solution is not question.hint:
+                    self._shared.keep(question, answer)
                 return answer
             if not self._is_over(deadline):
-                answer = self._by_intervals(asked, deadline.remaining(MOMENT), longer * TURN[1])
+                answer = self._by_intervals(question, deadline.remaining(MOMENT), longer * TURN[1])
             if _is_final(answer) or self._is_over(deadline):
                 return answer
             longer *= GROWTH
 
-    def _unbounded(self, asked: Asked, deadline: Deadline) -> Answer:
+    def _unbounded(self, question: Asked, deadline: Deadline) -> Answer:
         """Return the smallest total_jct of all plans, with all threads because every other question waits for it."""
         boxed = self._shared.boxed
         limits = Limits(deadline.remaining(MOMENT), None, self._shared.threads, boxed.seed)
         instance = boxed.layout.instance
-        start = asked.plan or good_plan(boxed.layout, "total_jct")
+        start = question.plan or good_plan(boxed.layout, "total_jct")
         outcome = search(instance, "total_jct", limits, start, self._stopped, first=False)
-        weight = asked.weights[boxed.at]
+        weight = question.weights[boxed.at]
         bound = None if outcome.bound is None else weight * math.ceil(outcome.bound)
         if isinstance(outcome.plan, Timetable):
-            best = self._answer_of(asked.weights, outcome.plan)
+            best = self._answer_of(question.weights, outcome.plan)
             return best if outcome.status == "optimal" else dataclasses.replace(best, status="feasible", bound=bound)
         return Answer("infeasible" if outcome.status == "infeasible" else "unknown", bound=bound)
 
-    def _cutting_planes(self, asked: Asked) -> ByCuttingPlanes | None:
+    def _cutting_planes(self, question: Asked) -> ByCuttingPlanes | None:
         """Return cutting planes for the sub-problem, if there is a model for them."""
-        boxed, boxes = self._shared.boxed, asked.boxes
-        leading, low = self._leading_objective(asked.weights, boxes), self._known.within(boxes)
+        boxed, boxes = self._shared.boxed, question.boxes
+        leading, low = self._leading_objective(question.weights, boxes), self._known.within(boxes)
         upper = None
         if boxed.timed:
-            upper = boxed.upper(asked.weights, boxes, low, asked.plan)
+            upper = boxed.upper(question.weights, boxes, low, question.plan)
             ends = [boxed.end(box) for box in boxes]
             if upper is None and None not in ends:
                 upper = max(end for end in ends if end is not None)

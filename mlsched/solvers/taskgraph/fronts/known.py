@@ -31,12 +31,12 @@ class Known:
     def _lower_bound(self, k: int, boxes: Sequence[Bounds]) -> int | None:
         proofs = [proof for proof in self._proofs if proof[0] == k]
         low = self._low[k]
-        known = []
+        known_bounds = []
         for box in boxes:
             bounds = [value for _, larger, value in proofs if any(_holds(one, box, k) for one in larger)]
             bounds += self._implied_bounds(k, box)
-            known.append(max(bounds, default=low) if low is None else max([low, *bounds]))
-        return None if None in known else min(v for v in known if v is not None)
+            known_bounds.append(max(bounds, default=low) if low is None else max([low, *bounds]))
+        return None if None in known_bounds else min(v for v in known_bounds if v is not None)
 
     def _implied_bounds(self, k: int, box: Bounds) -> Iterator[int]:
         """Yield bounds on f_k in a box that is tighter in another objective than a larger box ending at its f_k.

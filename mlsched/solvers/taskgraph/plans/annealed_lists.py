@@ -180,9 +180,9 @@ def list_model(layout: Layout) -> ListModel | None:
         return None
     index = {run: v for v, run in enumerate(runs)}
     sources = [layout.sources(*run) for run in runs]
-    allowed = np.zeros((layout.tasks, layout.nodes), dtype=np.int64)
+    allowed_mask = np.zeros((layout.tasks, layout.nodes), dtype=np.int64)
     for k, nodes in enumerate(layout.allowed):
-        allowed[k, list(nodes)] = 1
+        allowed_mask[k, list(nodes)] = 1
     arrays = {
         "task": [k for k, _ in runs],
         "job": layout.job,
@@ -190,15 +190,15 @@ def list_model(layout: Layout) -> ListModel | None:
         "ready": layout.ready,
         "demand": layout.demand,
         "capacity": layout.capacity,
-        "allowed": allowed,
+        "allowed": allowed_mask,
         "first": np.cumsum([0, *map(len, sources)]),
         "source": [index[k, i] for each in sources for k, i, _ in each],
         "lag": [delay for each in sources for _, _, delay in each],
     }
-    found = {name: np.asarray(values, dtype=np.int64) for name, values in arrays.items()}
-    if max(int(each.max(initial=0)) for each in found.values()) >= MOST:
+    result = {name: np.asarray(values, dtype=np.int64) for name, values in arrays.items()}
+    if max(int(each.max(initial=0)) for each in result.values()) >= MOST:
         return None
-    last = int(found["ready"].max(initial=0)) + int(found["duration"][found["task"]].sum() + found["lag"].sum())
+    last = int(result["ready"].max(initial=0)) + int(result["duration"][result["task"]].sum() + result["lag"].sum())
     horizon = min(last + 2, MOST_TIME)
     cells = layout.nodes * horizon * len(instance.resources)
-    return ListModel(runs, found, horizon) if cells <= MOST_CELLS else None
+    return ListModel(runs, result, horizon) if cells <= MOST_CELLS else None

@@ -77,15 +77,15 @@ class Improvement:
         assert state.plan is not None
         value, runs = state.incumbent - 1, runs_of(state.plan)
         anew = drawn(layout, runs, self._rng, max(2, round(ANEW * layout.jobs)))
-        kept = {(k, i): at for (k, i), at in runs.items() if layout.job[k] not in anew}
+        kept_runs = {(k, i): at for (k, i), at in runs.items() if layout.job[k] not in anew}
         windows = (self._linear.windows(value) if self._linear is not None else None) or Relaxed()
         earliest, latest = dict(windows.earliest), dict(windows.latest)
-        for run, (_, start) in kept.items():
+        for run, (_, start) in kept_runs.items():
             earliest[run] = max(earliest.get(run, 0), start - MOVE)
             latest[run] = min(latest.get(run, start + MOVE), start + MOVE)
         windows = dataclasses.replace(windows, earliest=earliest, latest=latest)
         # Counts are for proofs; without them cutting planes find more plans here. Jobs that stay name the nodes.
-        made = TimeIndexed(staying(layout, kept), value, windows, self._shared, counting=False, named=True)
-        if made.reason is None:
-            made.cp.add(made.terms["total_jct"] <= value - made.constant["total_jct"])
-        self._values.search(made, NEAR)
+        built = TimeIndexed(staying(layout, kept_runs), value, windows, self._shared, counting=False, named=True)
+        if built.reason is None:
+            built.cp.add(built.terms["total_jct"] <= value - built.constant["total_jct"])
+        self._values.search(built, NEAR)

@@ -57,26 +57,26 @@ class Neighbourhoods:
         state, plan = self.state, self.state.plan
         assert plan is not None
         runs = runs_of(plan)
-        made = kept_model(
+        built = kept_model(
             self.layout, runs, self._select_freed_tasks(runs), int(self._rng.choice(LATER)), state.incumbent - 1
         )
         closed, work = True, 0.0
-        if made.reason is None:
-            for variable, value in made.encode(plan):
-                made.cp.add_hint(variable, value)
-            made.cp.minimize(made.terms["total_jct"])
+        if built.reason is None:
+            for variable, value in built.encode(plan):
+                built.cp.add_hint(variable, value)
+            built.cp.minimize(built.terms["total_jct"])
             seed = int(self._rng.integers(2**31))
-            chosen = within(Limits(state.remaining().seconds, WORK_EACH, seed=seed)).parameters
-            chosen.optimize_with_core = True
+            settings = within(Limits(state.remaining().seconds, WORK_EACH, seed=seed)).parameters
+            settings.optimize_with_core = True
             # Small models: preparation for long searches costs more than it saves.
-            chosen.linearization_level = chosen.symmetry_level = chosen.cp_model_probing_level = 0
-            self._search = search = Search(made.cp, chosen)
+            settings.linearization_level = settings.symmetry_level = settings.cp_model_probing_level = 0
+            self._search = search = Search(built.cp, settings)
             if self._stopped.is_set():
                 search.stop()
             closed, work = search.run() in ("OPTIMAL", "INFEASIBLE"), search.work[WORK]
             if search.solution:
-                state.offer(made.decode(valued(search.solution)))
-        state.spend(work + BUILDING * len(made.cp.proto.constraints))
+                state.offer(built.decode(valued(search.solution)))
+        state.spend(work + BUILDING * len(built.cp.proto.constraints))
         self._size = min(max(1.0, self._size * (GROWTH if closed else 1 / GROWTH)), float(self.layout.jobs))
 
     def _select_freed_tasks(self, runs: Runs) -> set[int]:
@@ -104,8 +104,8 @@ def staying(layout: Layout, kept: Runs) -> Layout:
     nodes: dict[int, set[int]] = {}
     for (k, _), (n, _) in kept.items():
         nodes.setdefault(k, set()).add(n)
-    allowed = [tuple(sorted(nodes[k])) if k in nodes else layout.allowed[k] for k in range(layout.tasks)]
-    return dataclasses.replace(layout, allowed=allowed)
+    allowed_mask = [tuple(sorted(nodes[k])) if k in nodes else layout.allowed[k] for k in range(layout.tasks)]
+    return dataclasses.replace(layout, allowed=allowed_mask)
 
 
 def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> list[int]:
@@ -125,12 +125,12 @@ def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> 
 def _spans_of_jobs(layout: Layout, runs: Runs) -> tuple[Any, Any]:
     """Return when each job begins and ends, shape (jobs,) each; jobs without runs at 0."""
     begin, end = np.zeros((2, layout.jobs))
-    seen: set[int] = set()
+    visited: set[int] = set()
     for (k, _), (_, start) in runs.items():
         j, until = layout.job[k], start + layout.duration[k]
-        begin[j] = min(begin[j], start) if j in seen else start
+        begin[j] = min(begin[j], start) if j in visited else start
         end[j] = max(end[j], until)
-        seen.add(j)
+        visited.add(j)
     return begin, end
 
 
@@ -144,20 +144,20 @@ def kept_model(layout: Layout, runs: Runs, freed: Collection[int], later: int, u
         later: Largest delay of the other runs.
         upper: Largest total_jct.
     """
-    kept = {run: at for run, at in runs.items() if run[0] not in freed}
-    latest = {run: start + later for run, (_, start) in kept.items()}
-    made = IntervalModel(staying(layout, kept), ("total_jct",), upper, relaxed=Relaxed(latest=latest), named=True)
-    if made.reason is None:
-        _keep_order_on_nodes(made, kept)
-        made.cp.add(made.terms["total_jct"] <= upper + sum(layout.arrival))
-    return made
+    kept_runs = {run: at for run, at in runs.items() if run[0] not in freed}
+    latest = {run: start + later for run, (_, start) in kept_runs.items()}
+    built = IntervalModel(staying(layout, kept_runs), ("total_jct",), upper, relaxed=Relaxed(latest=latest), named=True)
+    if built.reason is None:
+        _keep_order_on_nodes(built, kept_runs)
+        built.cp.add(built.terms["total_jct"] <= upper + sum(layout.arrival))
+    return built
 
 
-def _keep_order_on_nodes(made: IntervalModel, kept: Runs) -> None:
+def _keep_order_on_nodes(built: IntervalModel, kept_runs: Runs) -> None:
     """Keep the order of successive runs on a node: the later run still waits for the earlier one."""
-    layout = made.layout
+    layout = built.layout
     here: dict[int, list[tuple[int, int, Run]]] = {}
-    for run, (n, start) in kept.items():
+    for run, (n, start) in kept_runs.items():
         if layout.duration[run[0]]:
             here.setdefault(n, []).append((start, start + layout.duration[run[0]], run))
     for runs in here.values():
@@ -166,4 +166,4 @@ def _keep_order_on_nodes(made: IntervalModel, kept: Runs) -> None:
             soonest = min((other[1] for other in after), default=0)
             for start, _, other in after:
                 if start < soonest:  # the others wait for one of these
-                    made.add_if(made.start[other] >= made.end[run])
+                    built.add_if(built.start[other] >= built.end[run])

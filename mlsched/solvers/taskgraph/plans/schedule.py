@@ -97,9 +97,9 @@ class _Annealing:
             self.try_(_reorder_randomly(self.order, self.rng), hot * (1 - (step - first) / (until - first)) + 1e-9)
 
 
-def _reorder_randomly(given: list[int], rng: np.random.Generator) -> list[int]:
+def _reorder_randomly(allocation: list[int], rng: np.random.Generator) -> list[int]:
     """Return the order with two jobs swapped, or one moved."""
-    order = list(given)
+    order = list(allocation)
     if rng.random() < 0.6:
         a, b = (int(rng.integers(len(order))) for _ in range(2))
         order[a], order[b] = order[b], order[a]

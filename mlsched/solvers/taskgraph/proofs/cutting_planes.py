@@ -65,20 +65,20 @@ class Cut:
                 self._search = Apart(self._made.cp, parameters(limits), helpers=self._helpers)
             if self._stopped.is_set():
                 return None
-            ended = self._search.run()
-            self.work += ended.work
-            if ended.status != "ABORTED":
+            ending = self._search.run()
+            self.work += ending.work
+            if ending.status != "ABORTED":
                 break
             self.aborts += 1
-        if ended.status == "MODEL_INVALID":
+        if ending.status == "MODEL_INVALID":
             raise BackendError("cp-sat calls a model for cutting planes invalid")
-        if ended.status == "INFEASIBLE":
+        if ending.status == "INFEASIBLE":
             return False
-        plan = self._made.plan(ended.solution) if ended.solution else None
-        if ended.status == "OPTIMAL":
-            self.bound = ended.bound
+        plan = self._made.plan(ending.solution) if ending.solution else None
+        if ending.status == "OPTIMAL":
+            self.bound = ending.bound
             return plan
-        self.incumbent, self.bound = plan, ended.bound if plan is not None else None
+        self.incumbent, self.bound = plan, ending.bound if plan is not None else None
         return None
 
 
@@ -95,8 +95,8 @@ def run_for(state: State, cut: Cut) -> Result:
 
 def parameters(limits: Limits) -> Any:
     """Return CP-SAT's parameters for cutting planes."""
-    chosen = within(dataclasses.replace(limits, threads=1)).parameters
-    chosen.use_pb_resolution = True
+    settings = within(dataclasses.replace(limits, threads=1)).parameters
+    settings.use_pb_resolution = True
     # Presolve and the linear relaxation make constraints that cutting planes cannot use.
-    chosen.cp_model_presolve, chosen.linearization_level = False, 0
-    return chosen
+    settings.cp_model_presolve, settings.linearization_level = False, 0
+    return settings

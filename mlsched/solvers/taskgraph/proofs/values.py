@@ -76,9 +76,9 @@ class Values:
 
     def stop_if_known(self) -> None:
         """End the running search, from any thread, if the incumbent attains the requested value."""
-        cut, upper = self._cut, self._state.upper
-        if cut is not None and upper is not None and upper <= self._asked:
-            cut.stop()
+        cut_search, upper = self._cut, self._state.upper
+        if cut_search is not None and upper is not None and upper <= self._asked:
+            cut_search.stop()
 
     def possible(self, value: int) -> bool:
         """Return whether the model of a value is small enough."""
@@ -93,34 +93,34 @@ class Values:
     def ask(self, value: int, work: float | None = None) -> bool:
         """Search for a plan of at most a value within deterministic time `work`; return whether this was decided."""
         state = self._state
-        made, self._asked = self.model(value), value
-        result, spent = self.search(made, work)
+        built, self._asked = self.model(value), value
+        result, work_spent = self.search(built, work)
         if result is False:
             state.raise_lower(value + 1)
-            self._steps.refuted(value, spent)
+            self._steps.refuted(value, work_spent)
         return result is not None
 
     def model(self, value: int) -> TimeIndexed:
         """Return the time-indexed model of plans of at most a value."""
         state = self._state
         windows = None if self._linear is None else self._linear.windows(value)
-        made = TimeIndexed(state.layout, value, windows, self._shared)
-        if made.reason is None:
-            made.cp.add(made.terms["total_jct"] <= value - made.constant["total_jct"])
-        return made
+        built = TimeIndexed(state.layout, value, windows, self._shared)
+        if built.reason is None:
+            built.cp.add(built.terms["total_jct"] <= value - built.constant["total_jct"])
+        return built
 
     def search(self, made: TimeIndexed, work: float | None) -> tuple[Result, float]:
         """Search a model within deterministic time `work`, or the remaining time; offer its plans; return the work."""
         state = self._state
         seed = int(self._rng.integers(2**31))
-        self._cut = cut = Cut(made, dataclasses.replace(state.at_most(work), seed=seed), state.helpers)
+        self._cut = cut_search = Cut(made, dataclasses.replace(state.at_most(work), seed=seed), state.helpers)
         if self._stopped.is_set():
-            cut.stop()
-        result = run_for(state, cut)
-        self.broken |= cut.aborts == ATTEMPTS
-        spent = max(SHORTEST, cut.work) + BUILDING * len(made.cp.proto.constraints)
-        state.spend(spent)
-        return result, spent
+            cut_search.stop()
+        result = run_for(state, cut_search)
+        self.broken |= cut_search.aborts == ATTEMPTS
+        work_spent = max(SHORTEST, cut_search.work) + BUILDING * len(made.cp.proto.constraints)
+        state.spend(work_spent)
+        return result, work_spent
 
 
 def worth_placing(layout: Layout) -> bool:
