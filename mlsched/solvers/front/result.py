@@ -205,7 +205,7 @@ class Front:
         proved sub-problems, all points outside the open boxes are known. Failures of the backend, such as sums too
         large for floats, have a sentence, too.
         """
-        return self._disagreements_of(self._verifying_backend(backend))
+        return self._disagreements_of(self._other(backend))
 
     def _disagreements_of(self, scalar: Scalar) -> list[str]:
         """Return the sentences of `verify`."""
@@ -231,7 +231,7 @@ class Front:
         Raises Contradiction if it disagrees, BackendError if it fails at a sub-problem (HiGHS, if
         objectives are too large for floats), InvalidInput if there is not another engine for the model.
         """
-        scalar = self._verifying_backend(backend)
+        scalar = self._other(backend)
         if scalar.name == self.backend:
             raise InvalidInput(f"backend = '{scalar.name}': found the front itself; another engine must confirm it")
         wrong = self._disagreements_of(scalar)
@@ -241,7 +241,7 @@ class Front:
             raise BackendError(f"{scalar.name} can neither confirm nor deny the front of {self.backend}: {wrong[0]}")
         return dataclasses.replace(self, confirmed_by=scalar.name)
 
-    def _verifying_backend(self, backend: str | Scalar | None) -> Scalar:
+    def _other(self, backend: str | Scalar | None) -> Scalar:
         """Return the verifying backend: by default, the backend that did not find the front."""
         if backend is None:
             backend = {"cp-sat": "highs", "highs": "cp-sat"}.get(self.backend, self.backend)
