@@ -1,7 +1,7 @@
-"""The clock: the same question asked over and over as jobs arrive, and the worlds in which it is asked.
+"""The clock and the simulated worlds: one decision problem is posed repeatedly as jobs arrive.
 
-A world is a sub-package of a problem's name that exports one `Simulation`; it is found by scanning, like problems and
-solvers.
+A world is a sub-package with the name of its problem that exports one `Simulation`. Worlds are found by scanning, like
+problems and solvers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mlsched.simulation.run import Run, Simulation
 
 @functools.cache
 def simulations() -> LazyMapping[str, Simulation]:
-    """Problem name -> its simulation; of several, the first. A look-up imports that problem's world alone."""
+    """Return problem name -> its first simulation. A look-up imports only the world of that problem."""
     return LazyMapping(lambda: registry().problems, str, _first_of)
 
 
@@ -28,7 +28,7 @@ def _first_of(problem: str) -> dict[str, Simulation]:
 
 @functools.cache
 def further_simulations(problem: str) -> tuple[Simulation, ...]:
-    """The simulations of a problem of another simulator than its first, in sub-packages of that."""
+    """Return the simulations of a problem's other simulators, which are sub-packages of its first."""
     return (
         tuple(scan_exports(package_of("simulation", problem), "SIMULATION", Simulation))
         if problem in simulations()
@@ -38,23 +38,27 @@ def further_simulations(problem: str) -> tuple[Simulation, ...]:
 
 @functools.cache
 def every_simulation() -> tuple[Simulation, ...]:
-    """All simulations: of each problem its first, and then those of another simulator."""
+    """Return all simulations: the first of each problem, then those of other simulators."""
     return (*simulations().values(), *(s for problem in simulations() for s in further_simulations(problem)))
 
 
 def simulations_of(problem: str) -> tuple[Simulation, ...]:
-    """The simulations of a problem, its first one first; none where the problem has no world."""
+    """Return the simulations of a problem, its first one first; empty if the problem has no world."""
     return (simulations()[problem], *further_simulations(problem)) if problem in simulations() else ()
 
 
 def of_logs(problem: str | None = None) -> Simulation:
-    """The simulation that runs a log of jobs: of the problem, where one is named, else the one that replays logs."""
+    """Return the simulation that runs a job log: the given problem's, by default the simulation that replays logs."""
     replaying = [s for s in every_simulation() if s.replays_logs and problem in (None, s.problem)]
     return replaying[0] if replaying else simulation(str(problem))
 
 
 def simulation(problem: str, simulator: str | None = None) -> Simulation:
-    """The simulation of a problem, by its simulator where one is named; or UnknownName."""
+    """Return the simulation of a problem, optionally by simulator name.
+
+    Raises:
+        UnknownName: The problem has no such simulation.
+    """
     if problem not in simulations():
         raise UnknownName(f"{problem} has no simulated world; there are {', '.join(sorted(simulations()))}")
     if simulator is None:

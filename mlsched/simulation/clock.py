@@ -1,9 +1,9 @@
-"""The clock: turns a workload into a sequence of instances, hands each to a solver, applies the plan, advances.
+"""The clock: turn a workload into a sequence of instances, pass each to a solver, apply the plan, advance.
 
-The clock knows no problem, and counts time in whole units of the world's choice (seconds, or parts of them). A `World`
-owns the state and dynamics of one problem; it asks only when there is a choice to make. The clock owns the cadence
-(`Wake`), the random stream (`default_rng([seed, decision_number])`, so that any decision can be replayed alone), the
-memory of stateful rules, and the sampling of decisions for exact gaps.
+The clock is independent of the problem and counts time in units of the world (seconds, or parts of them). A `World`
+owns the state and dynamics of one problem and poses an instance only if there is a choice. The clock owns the cadence
+(`Wake`), the random stream (`default_rng([seed, decision_number])`, so that any decision can be replayed separately),
+the memory of stateful rules, and the sampling of decisions for exact gaps.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from mlsched.core.interrupts import interrupts
 from mlsched.core.params import Share
 from mlsched.simulation.wake import Wake
 
-#: A rule that has itself asked again so often, while nothing runs and nothing will arrive, is stuck.
+#: A rule that requests this many wakes in a row, while no job runs and no event is due, is stuck.
 MOST_IDLE_WISHES = 1000
-#: Second word of the seed of the stream that samples decisions: apart from every decision's own stream [seed, number].
+#: Second word of the seed of the stream that samples decisions; it differs from every decision's stream [seed, number].
 SAMPLING = 2**62
 
 
 class World(Protocol):
-    """One problem's simulated cluster."""
+    """Simulated cluster of one problem."""
 
     def next_event(self) -> int | None:
-        """When something next happens by itself (arrival, completion, release); None when nothing will."""
+        """Return the time of the next arrival, completion or release, or None if no event is due."""
 
     def pending(self) -> bool:
-        """Whether a question was answered with "wait" and should be asked again at the next tick."""
+        """Return True if a question was answered with "wait" and is to be posed again at the next tick."""
 
     def advance(self, time: int) -> None:
-        """Let everything up to and including `time` happen, and do what needs no choice."""
+        """Process all events up to and including `time`, and carry out every step without a choice."""
 
     def ask(self) -> Instance | None:
-        """The next question at the current time, None when there is no choice left to make now."""
+        """Return the next instance at the current time, or None if no choice is left."""
 
     def apply(self, plan: Any) -> int | None:
-        """Carry out the answer to the last question; may return a time at which the solver wants to be woken."""
+        """Carry out the plan for the last instance; optionally return a time at which the solver requests a wake."""
 
     def unfinished(self) -> int:
-        """How many jobs are not finished yet, those to come among them; the run ends when there is none."""
+        """Return the number of unfinished jobs, future arrivals included; the run ends when it is 0."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """One recorded decision: enough to replay it alone."""
+    """Recorded decision, with all data for a separate replay."""
 
     number: int
     time: int
@@ -68,10 +68,11 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A solver as the clock calls it: `call(instance, memory, rng) -> (plan, memory)`.
+    """Solver as called by the clock: `call(instance, memory, rng) -> (plan, memory)`.
 
-    options: of the world, that the solver implies (`Solver.world`); for adapters that make a world of their own.
-    order: for a rule that is an order of jobs, the order; a world may serve it without making instances.
+    Attributes:
+        options: Options of the world that the solver implies (`Solver.world`); for adapters that build their own world.
+        order: Order of jobs, if the rule is one; a world may apply it without building instances.
     """
 
     name: str
@@ -83,13 +84,13 @@ class Rule:
         return short_repr(self, self.name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: `call` alone decides again."""
+        """Return the pickled state; only `call` is needed for further decisions."""
         return {**self.__dict__, "order": None}
 
 
 @dataclasses.dataclass(frozen=True)
 class Trip:
-    """What the clock itself saw of a run."""
+    """Record of a run made by the clock."""
 
     decisions: int
     recorded: list[Decision]
@@ -97,7 +98,7 @@ class Trip:
 
 
 def decision_rng(seed: int, number: int) -> np.random.Generator:
-    """The random stream of one decision of a run."""
+    """Return the random stream of one decision of a run."""
     return np.random.default_rng([seed, number])
 
 
@@ -112,20 +113,28 @@ def run(
     progress: Callable[[int, int], None] | None = None,
     unit: int | Fraction = 1,
 ) -> Trip:
-    """Run `world` to its end, asking `rule`.
+    """Run `world` to its end with the decisions of `rule`.
 
-    record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time, unfinished jobs) is called at
-    every scheduling event. unit: the world counts time in so many parts of a second (1/60: minutes);
-    `scheduling_events` is in seconds all the same. Raises SolverError for an infeasible plan, naming decision and time,
-    and Stuck when the run can no longer proceed.
+    Args:
+        world: World at its beginning.
+        rule: Solver of every decision.
+        scheduling_events: Cadence in seconds, whatever `unit` is.
+        seed: Seed of the random streams.
+        record: Share of decisions to keep (a seeded sample); 1.0 keeps all.
+        progress: Called as `progress(time, unfinished)` at every scheduling event.
+        unit: Units of the world's clock per second; 1/60 for minutes.
+
+    Raises:
+        SolverError: A plan is infeasible; the message names decision and time.
+        Stuck: The run can no longer proceed.
     """
     cadence, seconds = scheduling_events.in_units(unit), float(1 / Fraction(unit))
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
-    wanted: int | None = None  # when answers want to be asked again
-    idle = 0  # how often in turn a wish alone has woken the clock
-    serves = getattr(world, "served_by", None)  # without instances, which a recorded run needs
+    wanted: int | None = None  # earliest wake requested by an answer
+    idle = 0  # consecutive wakes caused only by requests
+    serves = getattr(world, "served_by", None)  # serves an order without instances, which a recorded run needs
     fruitless: Callable[[], str] | None = getattr(world, "stuck", None)
     engine = serves(rule.order, rule.name) if serves and rule.order is not None and not record else None
     with interrupts() as came:
@@ -136,7 +145,7 @@ def run(
             time = min((t for t in (time, wanted) if t is not None), default=None)
             if time is None or idle > MOST_IDLE_WISHES:
                 asked = f", and the rule had itself asked {idle - 1} times to start nothing" if time is not None else ""
-                lost = getattr(world, "lost", "")  # what the world no longer has, where it can lose something
+                lost = getattr(world, "lost", "")  # capacity that the world has lost, if it can lose any
                 lost = lost and f" ({lost})"
                 stuck = f"jobs wait, nothing runs and nothing will arrive{asked}; the run is stuck{lost}"
                 raise Stuck(f"{rule.name}: at {now * seconds:.10g} s {stuck}")
@@ -153,19 +162,19 @@ def run(
                 if record and sampler.random() < record:
                     recorded.append(Decision(number, now, instance, plan, memory))
                 number, memory = number + 1, after
-                instance = None  # a world need not keep what nobody has any more
+                instance = None  # frees an instance that is no longer referenced
                 wish = world.apply(plan)
                 if wish is not None and wish > now:
                     wishes.append(wish)
             if fruitless is not None and (reason := fruitless()):
                 raise Stuck(f"{rule.name}: at {now * seconds:.10g} s {reason}")
-            # A new wish replaces what was wished for before: else every answer would begin a chain of its own.
+            # A new request replaces the previous one; otherwise every answer would begin its own chain of wakes.
             wanted = min(wishes, default=wanted if wanted is not None and wanted > now else None)
             if progress is not None:
                 progress(now, world.unfinished())
     if remark := getattr(world, "remark", str)():
         warnings.warn(f"{rule.name}: {remark}", stacklevel=3)  # above `checked`
-    # Worlds with mechanisms of their own ask policies that are no solvers; those are decisions as well.
+    # Worlds with built-in mechanisms call policies that are not solvers; those calls count as decisions as well.
     decided = getattr(world, "decided", 0) if engine is None else engine.decisions
     return Trip(number + decided, recorded, now)
 
@@ -173,7 +182,10 @@ def run(
 def _answer(
     rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: float, interrupted: Callable[[], bool]
 ) -> tuple[Plan, Any]:
-    """One answer; what a rule raises that is not ours becomes an SolverError, unless the user interrupted it."""
+    """Return one answer of the rule.
+
+    An exception of the rule that is not an mlsched error becomes a SolverError, unless the user interrupted it.
+    """
     try:
         plan, after = rule.call(instance, memory, decision_rng(seed, number))
     except MlschedError:

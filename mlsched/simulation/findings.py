@@ -1,4 +1,4 @@
-"""What a replay check finds, by kind of violation."""
+"""Replay violations, grouped by kind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ SHOWN = 5
 
 
 class Findings:
-    """Sentences by kind; a kind with many shows the first few and counts the rest."""
+    """Violations by kind; a kind with many shows the first few and counts the rest."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, list[str]] = defaultdict(list)
 
     def add(self, kind: str, sentence: str) -> None:
-        """Note one violation."""
+        """Add one violation."""
         self.kinds[kind].append(sentence)
 
     def sentences(self) -> list[str]:
-        """Everything found, `kind: sentence`."""
+        """Return all violations as `kind: sentence`."""
         lines = []
         for kind, sentences in self.kinds.items():
             lines += [f"{kind}: {s}" for s in sentences[:SHOWN]]

@@ -1,6 +1,6 @@
-"""Logs: what happened in a run, as the replay check and the metrics read it, and how it is read from files.
+"""Logs: the events of a run, as read by the replay check and the metrics, and read from files.
 
-Each world's log is a `Log` that names its columns; a world that writes down more than one table adds to it.
+The log of each world is a `Log` that names its columns; a world with more than one table extends it.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ Row = tuple[int, ...]
 
 @dataclasses.dataclass(eq=False)
 class Log:
-    """One row of integers for every segment of time; `names` says what they are."""
+    """Table with one row of integers per time segment; `names` lists its columns."""
 
     names: ClassVar[tuple[str, ...]] = ()
-    #: By which columns readers find the rows sorted, the most important first; by none: as they were written.
+    #: Sort columns of the rows, most important first; empty for the order of writing.
     order: ClassVar[tuple[str, ...]] = ("start", "job")
-    #: Defaults of columns: one that has its default in every row is left out of files, as in a `Record`.
+    #: Defaults of columns; a column equal to its default in every row is left out of files, as in a `Record`.
     fill: ClassVar[Mapping[str, int]] = {}
 
     rows: list[Row] = dataclasses.field(default_factory=list)
 
     def columns(self) -> dict[str, IntArray]:
-        """Column name -> values, sorted by `order`."""
+        """Return column name -> values, sorted by `order`."""
         return columns(self.rows, self.names, self.order)
 
     def to_json(self) -> dict[str, Any]:
-        """The columns as lists."""
+        """Return the columns as lists."""
         found = self.columns().items()
         return {name: values.tolist() for name, values in found if (values != self.fill.get(name)).any()}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The inverse of `to_json`."""
+        """Build a log from the output of `to_json`."""
         return cls(rows_of(data, cls.names, fill=cls.fill))
 
 
 def columns(rows: Sequence[Row], names: Sequence[str], order: Sequence[str]) -> dict[str, IntArray]:
-    """Column name -> values, the rows sorted by the columns `order`, the most important first."""
+    """Return column name -> values, with the rows sorted by the columns `order`, most important first."""
     table = _table(rows, names)
     by = _sorted(table, names, order)
     return {name: table[by, c] for c, name in enumerate(names)}
 
 
 def ranks(rows: Sequence[Row], names: Sequence[str], order: Sequence[str]) -> IntArray:
-    """The numbers of the rows, sorted by the columns `order`; without these as they are."""
+    """Return the row numbers sorted by the columns `order`; in the given order if `order` is empty."""
     return _sorted(_table(rows, names), names, order)
 
 
@@ -72,9 +72,17 @@ def rows_of(
     others: Sequence[str] = (),
     fill: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Row]:
-    """The rows of a JSON object of columns, the inverse of `columns`; refuses what is no table of integers.
+    """Return the rows of a JSON object of columns (the inverse of `columns`).
 
-    others: names that the object may have beside those of the columns. fill: see `Log`.
+    Args:
+        data: JSON object.
+        names: Names of the columns.
+        where: Place for error messages.
+        others: Further names that the object may have.
+        fill: Defaults of missing columns, see `Log`.
+
+    Raises:
+        InvalidInput: The object is not a table of integers.
     """
     if not isinstance(data, dict):
         raise field_error(where, data, "expected an object of columns")
@@ -90,7 +98,7 @@ def rows_of(
 
 
 def integers(value: Any, where: str, width: int | None = None) -> Row:
-    """A tuple of integers of a JSON list, `width` of them where that is given."""
+    """Return a JSON list as a tuple of integers, of length `width` if given."""
     if not isinstance(value, list) or not all(type(v) is int and abs(v) <= EXACT for v in value):
         raise field_error(where, value, "expected a list of integers, none beyond 2^53")
     if width is not None and len(value) != width:
@@ -99,7 +107,7 @@ def integers(value: Any, where: str, width: int | None = None) -> Row:
 
 
 def lists(value: Any, where: str) -> list[Any]:
-    """A JSON list; nothing (None) is an empty one."""
+    """Return a JSON list; None becomes an empty list."""
     if value is not None and not isinstance(value, list):
         raise field_error(where, value, "expected a list")
     return value or []

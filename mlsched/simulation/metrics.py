@@ -1,4 +1,4 @@
-"""Figures of merit of a run, by the names the field uses."""
+"""Figures of merit of a run, under the names of the field."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from typing import Any
 
 import numpy as np
 
-#: The percentiles that the FitGpp paper reports.
+#: Percentiles that the FitGpp paper reports.
 PERCENTILES = (50, 95, 99)
 
 
 def percentiles(values: Any, points: tuple[int, ...] = PERCENTILES) -> dict[str, float] | None:
-    """`{"p50": ..., ...}` by linear interpolation; None without values."""
+    """Return `{"p50": ..., ...}` by linear interpolation, or None without values."""
     if not len(values):
         return None
     return {f"p{p}": float(v) for p, v in zip(points, np.percentile(values, points), strict=True)}
 
 
 def slowdown(wait: Any, execution: Any) -> Any:
-    """1 + waiting time / execution time (FitGpp, Eq. 5)."""
+    """Compute 1 + waiting time / execution time (FitGpp, Eq. 5)."""
     return 1 + np.asarray(wait) / np.asarray(execution)
 
 
 def finish_time_fairness(submit: Any, end: Any, exclusive: Any, gpus: float) -> dict[str, float]:
-    """Return the worst finish-time ratio rho and the share of jobs whose rho is above 1.
+    """Return the worst finish-time ratio rho and the share of jobs with rho above 1.
 
-    rho of a job is its completion time over the time that it takes with an equal part of the cluster: its exclusive
-    running time x the contention, which is the mean number of jobs per GPU during its stay, at least 1 (Shockwave,
+    rho of a job is its completion time divided by its time with an equal part of the cluster. The latter is its
+    exclusive running time x the contention: the mean number of jobs per GPU during its stay, at least 1 (Shockwave,
     NSDI 2023, Section 2). Rho above 1 is unfair.
 
     Args:
-        submit, end, exclusive: one entry per job, in one unit of time; exclusive above 0.
+        submit, end, exclusive: One entry per job, in one unit of time; exclusive above 0.
         gpus: GPUs of the cluster.
 
     Returns:
-        {"worst": ..., "above 1": ...}; empty if there are fewer than two jobs, no GPUs, or a job that never ran.
+        {"worst": ..., "above 1": ...}; empty if there are fewer than two jobs, zero GPUs, or a job that never ran.
     """
     submit, end = np.asarray(submit, dtype=np.float64), np.asarray(end, dtype=np.float64)
     alone, stay = np.asarray(exclusive, dtype=np.float64), end - submit

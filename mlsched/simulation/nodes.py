@@ -1,6 +1,6 @@
-"""Clusters in text: `84x(32cpu,256gb,8gpu)`, several shapes joined by `+`; and how reports write them.
+"""Clusters as text: `84x(32cpu,256gb,8gpu)`, several shapes joined by `+`, and their form in reports.
 
-GPUs may be of a type, `8gpu:v100`.
+GPUs may have a type, `8gpu:v100`.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
 from mlsched.instances.traces import Nodes
 
-#: Unit in the text -> (resource as traces name it, factor).
+#: Unit in the text -> (resource as named in traces, factor).
 UNITS = {"cpu": ("cpu_milli", 1000), "gb": ("memory_mib", 1024), "gpu": ("gpu_milli", 1000)}
 #: Resources in the order of a trace's workload.
 RESOURCES = ("cpu_milli", "memory_mib", "gpu_milli")
 EXAMPLE = "84x(32cpu,256gb,8gpu)"
 TYPED_EXAMPLE = "2x(8gpu:v100)"
 MOST_NODES = 10**5
-#: One resource of a shape; GPUs may be of a type.
+#: One resource of a shape; GPUs may have a type.
 ITEM = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(cpu|gb|gpu(?::(?P<type>[\w.-]{1,60}))?)")
 
 
-#: "12x8", "12x8gpu", "12x8:v100": what people write for nodes of so many GPUs.
+#: "12x8", "12x8gpu", "12x8:v100": short forms of nodes with a number of GPUs.
 SHORT = re.compile(r"(?P<count>\d{1,6})[x*](?P<gpus>\d{1,4})(gpus?)?(?P<kind>:[\w.-]{1,60})?")
-#: "v100=8,k80=16": GPUs of each type without nodes, as worlds of rounds have them.
+#: "v100=8,k80=16": GPUs of each type without nodes, as in worlds of rounds.
 PER_TYPE = re.compile(r"[\w.-]{1,60}=\d{1,9}(,[\w.-]{1,60}=\d{1,9})*")
 
 
 def is_text(cluster: str) -> bool:
-    """Whether a cluster is written out; else it is the name of a file of nodes.
+    """Check whether a cluster is given as text; otherwise it is the name of a node file.
 
-    Raises InvalidInput for what looks like the one and is neither.
+    Raises:
+        InvalidInput: The text resembles a cluster but cannot be parsed.
     """
     if not cluster.strip():
         raise InvalidInput(f"cluster: is empty; write for example {EXAMPLE}, or name a file of nodes")
@@ -57,7 +58,7 @@ def is_text(cluster: str) -> bool:
 
 
 def parse_nodes(text: str) -> Nodes | IntArray:
-    """The nodes of a cluster's text: as `parse_cluster` where no GPUs are of a type, else with the type of each."""
+    """Return the nodes of a cluster text: as `parse_cluster` if untyped, else with the GPU type of each node."""
     plain, models = _read(text)
     if not any(models):
         return plain
@@ -76,7 +77,7 @@ def parse_nodes(text: str) -> Nodes | IntArray:
 
 
 def parse_cluster(text: str) -> IntArray:
-    """Capacities, nodes x (1/1000 CPU, MiB, 1/1000 GPU); what a shape does not name it does not have."""
+    """Return capacities, shape (nodes, 3), in 1/1000 CPU, MiB and 1/1000 GPU; resources that a shape omits are 0."""
     rows, models = _read(text)
     if any(models):
         raise InvalidInput(
@@ -86,7 +87,7 @@ def parse_cluster(text: str) -> IntArray:
 
 
 def _read(text: str) -> tuple[IntArray, list[str]]:
-    """Capacities, and the type of each node's GPUs; "" where none is named."""
+    """Return the capacities and the GPU type of each node ("" if untyped)."""
     rows: list[list[int]] = []
     models: list[str] = []
     for part in text.replace(" ", "").split("+"):
@@ -122,18 +123,21 @@ def _shape(text: str, shape: str) -> tuple[list[int], str]:
 
 
 def capacities(nodes: Nodes) -> IntArray:
-    """Capacities of a list of nodes, as `parse_cluster` has them."""
+    """Return the capacities of a list of nodes, as `parse_cluster` does."""
     return np.stack([nodes.cpu_milli, nodes.memory_mib, nodes.gpus * 1000], axis=1)
 
 
-#: Resource as traces name it -> (what reports call it, so many of its units).
+#: Resource as named in traces -> (its name in reports, units per reported unit).
 WORDS = {resource: (word, factor) for word, (resource, factor) in UNITS.items()}
 
 
 def described(capacity: IntArray, resources: tuple[str, ...], types: Sequence[str] = ()) -> str:
-    """A cluster in words, e.g. "3x(16 cpu, 4 gpu)"; node shapes in order of first appearance, four at most.
+    """Describe a cluster, e.g. "3x(16 cpu, 4 gpu)", with at most four node shapes in order of first appearance.
 
-    types: of each node, where there are several; they are part of its shape.
+    Args:
+        capacity: Capacities, shape (nodes, resources).
+        resources: Names of the resources.
+        types: Type of each node if there are several; part of the node shape.
     """
     counts = Counter(zip(map(tuple, capacity.tolist()), types or itertools.repeat(""), strict=False))
     shapes = [
@@ -144,7 +148,7 @@ def described(capacity: IntArray, resources: tuple[str, ...], types: Sequence[st
 
 
 def called(resource: str) -> str:
-    """What reports call a resource of a trace: gpu for gpu_milli."""
+    """Return the name of a trace's resource in reports: gpu for gpu_milli."""
     return WORDS.get(resource, (resource, 1))[0]
 
 

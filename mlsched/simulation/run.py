@@ -1,4 +1,4 @@
-"""A run of a solver over a workload, and what a problem must provide to be run."""
+"""Run of a solver over a workload, and the interface that a problem implements to be run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from mlsched.simulation.windows import Windows
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """What property tests draw of a world.
+    """Generators with which property tests draw cases of a world.
 
-    `workloads()` and `options()` are Hypothesis strategies of small workloads and of interpretations, `wakes` are
-    cadences: under them every run ends. `long()` is a workload of at least 400 decisions, woken at events. `verbs` maps
-    what may be done to the jobs ("anything" first) to a rule `(instance, *, rng) -> plan` that does so wherever it is
-    allowed, and never leaves a run stuck: the world must be able to live with what they bring about. `roomy(workload)`
-    has the same jobs, and room for all of them at once on every node: there no rule has a reason to let a job wait for
-    ever (None: nor has it anywhere, or it would not be asked).
+    Attributes:
+        workloads: `workloads()` is a Hypothesis strategy of small workloads.
+        options: `options()` is a Hypothesis strategy of interpretations.
+        wakes: Cadences. Every run of a drawn case under one of them ends.
+        long: `long()` is a workload of at least 400 decisions, woken at events.
+        verbs: Kind of action on jobs ("anything" first) -> a rule `(instance, *, rng) -> plan` that takes such actions
+            wherever allowed. The rule never leaves a run stuck; the world must handle its results.
+        roomy: `roomy(workload)` has the same jobs and room for all of them at once on every node, so that a rule has no
+            reason to let a job wait forever. None if such a workload does not exist.
     """
 
     workloads: Callable[[], Any]
@@ -42,10 +45,10 @@ class Drawn:
 
 @dataclasses.dataclass(frozen=True)
 class AsLogged:
-    """The policy that a log itself is: its name, what its runs say, and what happened as the log has it.
+    """Policy that replays a log: its name, the description of its runs, and the logged events.
 
-    `played(workload)` makes the log of such a run, of type `log_type`, or raises InvalidInput where the workload does
-    not know when its jobs ran.
+    `played(workload)` builds the log of such a run, of type `log_type`. It raises InvalidInput if the workload lacks
+    the times at which its jobs ran.
     """
 
     name: str
@@ -60,43 +63,51 @@ def _always_held(workload: Any, log: Any) -> bool:
 
 
 def _nothing_assumed(workload: Any, options: Any) -> dict[str, str]:
-    """Return no assumption that changes a run's numbers."""
+    """Return an empty mapping: the run makes no assumption that changes its numbers."""
     return {}
 
 
 def _nothing_found(workload: Any) -> list[Any]:
-    """Return no finding about a log."""
+    """Return an empty list of findings about a log."""
     return []
 
 
 @dataclasses.dataclass(frozen=True)
 class Simulation:
-    """Everything the clock's users need to know about one problem's world.
+    """Interface between the clock's users and the world of one problem.
 
-    `world(workload, options)` makes a `clock.World` that has a `log`; `jobs`, `summary` and `series` read workload and
-    log; `violations(workload, options, wake, log)` is the independent replay check; `never_start(workload)` says which
-    jobs could never start, `overload(workload)` on which resources more is asked than there is.
-    Problems that are also asked over a horizon provide two adapters: `rollout(instance, rule, seed)` runs the clock on
-    a horizon instance, revealing jobs at their arrival, and returns its plan; `receding(instance, planner)` turns a
-    decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now. Where a
-    policy is asked for, `tabulate(instance, rule, seed)` asks the rule in every state that a run may come to.
-    `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`;
-    `unit_of(workload)` where that is the workload's to say.
-    `bound(workload, pausing)` gives figures of the summary that no run of the workload can be below, whatever answers
-    it; without pausing, no run in which nothing pauses. `held(workload, log)`: whether a run is held to it, where some
-    are not, since they leave work undone (by default all are).
-    `simulator` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
-    `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
-    `from_file(path, cluster, limit, **options)` makes one of a file of the world's own formats, where it has some;
-    `from_trace` is then not asked.
-    `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
-    without such a world, or another simulator, is named.
-    `knows_nodes`: `from_trace` takes a list of nodes (`Nodes`) as it is; else the capacities alone.
-    `table(workload, log)` and `over_time(workload, log)`: what came of every job, and of the cluster, with units.
-    `assumed(workload, options)`: what a run takes for granted that changes its numbers, in words by name.
-    `as_logged`: the policy that the log itself is, where workloads know when their jobs ran; `lint(workload)`: of such
-    runs, what in the log cannot have been, most important first.
-    `drawn`: what `mlsched.testing` draws to test the world, and schedulers in it.
+    Attributes:
+        world: `world(workload, options)` builds a `clock.World` with a `log`.
+        jobs, summary, series: Read workload and log.
+        violations: `violations(workload, options, wake, log)` is the independent replay check.
+        never_start: `never_start(workload)` lists the jobs that can never start.
+        overload: `overload(workload)` lists the resources with more demand than capacity.
+        rollout: `rollout(instance, rule, seed)` runs the clock on a horizon instance, reveals jobs at their arrival,
+            and returns the plan. Only for problems with a horizon.
+        receding: `receding(instance, planner)` turns a decision into a horizon instance for `planner(question) -> plan
+            | None` and keeps the plan's first step. Only for problems with a horizon.
+        tabulate: `tabulate(instance, rule, seed)` calls the rule in every state that a run can reach. Only for problems
+            whose plan is a policy.
+        unit: Units of the world's clock per second (1: seconds, 1000: milliseconds), also in `submit`.
+        unit_of: `unit_of(workload)` replaces `unit` if it depends on the workload.
+        bound: `bound(workload, pausing)` gives lower bounds of summary figures for every run of the workload; without
+            pausing, for every run in which no job pauses.
+        held: `held(workload, log)` is True if the bound applies to a run; by default to all. Runs that leave work
+            undone are excepted.
+        simulator: Name of one of several worlds of a problem; the problem's own package has the first.
+        sources: `sources[name](**options)` makes a synthetic workload.
+        from_trace: `from_trace(trace, nodes, **options)` turns a trace into a workload.
+        from_file: `from_file(path, cluster, limit, **options)` reads a file in a format of the world, if it has any;
+            `from_trace` is then not called.
+        replays_logs: Jobs run as logged, without random draws. A job log runs here unless another problem or simulator
+            is named.
+        knows_nodes: `from_trace` takes a node list (`Nodes`) unchanged; otherwise only the capacities.
+        table, over_time: `table(workload, log)` has one row per job, `over_time(workload, log)` the cluster over time,
+            both with units.
+        assumed: `assumed(workload, options)` gives the assumptions that change a run's numbers: name -> text.
+        as_logged: Policy that replays the log, if workloads have the times at which their jobs ran.
+        lint: `lint(workload)` lists the impossible entries of the log in such runs, most important first.
+        drawn: Cases with which `mlsched.testing` tests the world and its schedulers.
     """
 
     problem: str
@@ -134,7 +145,7 @@ class Simulation:
         return short_repr(self, self.problem, self.simulator)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """A world of mlsched is sent to other processes by its name; what it calls is found there."""
+        """Pickle a world of mlsched by its name; its functions are found by import."""
         from mlsched.simulation import every_simulation
 
         for number, known in enumerate(every_simulation()):
@@ -145,18 +156,18 @@ class Simulation:
         return super().__reduce_ex__(protocol)
 
     def parts_of_second(self, workload: Any) -> int | Fraction:
-        """How many units of the world's clock are a second: 1/60 where a tick of the workload is a minute."""
+        """Return the units of the world's clock per second: 1/60 if a tick of the workload is a minute."""
         return self.unit if self.unit_of is None else self.unit_of(workload)
 
     def options(self, given: Mapping[str, Any]) -> Any:
-        """The world's options with `given` ones set; text is parsed by the field's type."""
+        """Return the world's options with the `given` ones set; text is parsed by the type of the field."""
         from mlsched.core.params import parameters_of, resolve
 
         return self.options_type(**resolve(f"{self.problem} world", parameters_of(self.options_type), given))
 
 
 def _known(number: int, problem: str, simulator: str) -> Simulation:
-    """What was sent by its name."""
+    """Return the simulation that a pickle refers to by name."""
     from mlsched.simulation import every_simulation
 
     found = every_simulation()[number]
@@ -165,7 +176,7 @@ def _known(number: int, problem: str, simulator: str) -> Simulation:
 
 
 def _known_log(number: int) -> Simulation:
-    """The world of logs as they were, of the simulation of this number."""
+    """Return the log-replaying world of the simulation of this number."""
     from mlsched.simulation import every_simulation
 
     found = every_simulation()[number].as_logged
@@ -179,10 +190,10 @@ def _stayed_behind(instance: Any, memory: Any, rng: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A finished run. `jobs` holds one array a column; times in seconds.
+    """Finished run. `jobs` has one array per column; times are in seconds.
 
-    It can be pickled. A rule that cannot (a function within another, one that was asked isolated) stays behind, and
-    with it `replay`. Two runs are equal when the same was asked and the same happened, however long it took.
+    Runs can be pickled. A rule that cannot be pickled (a nested function, or an isolated one) is left out, and `replay`
+    then fails. Two runs are equal if configuration and events are equal; wall time is not compared.
 
     Examples:
         >>> run = mlsched.simulate(mlsched.workload("synthetic:z", jobs=200), "fitgpp")
@@ -190,7 +201,7 @@ class Run:
         ['backlog', 'be_slowdown', 'decisions']
     """
 
-    #: What the file is that `mlsched.save` writes.
+    #: Kind of the file that `mlsched.save` writes.
     kind: ClassVar[str] = "run"
 
     simulation: Simulation
@@ -223,52 +234,56 @@ class Run:
         return same and bool(self.log.to_json() == other.log.to_json())
 
     def __hash__(self) -> int:
-        """Of what was asked: logs may still be written to."""
+        """Hash the configuration only, as logs are mutable."""
         return hash((self.workload, self.solver, self.scheduling_events, self.seed))
 
     @property
     def assumed(self) -> dict[str, str]:
-        """What the run took for granted that changes its numbers, in words by name; nothing where no world says so."""
+        """Return the assumptions that change the run's numbers: name -> text; empty if the world lists none."""
         return self.simulation.assumed(self.workload, self.options)
 
     @property
     def jobs(self) -> dict[str, Any]:
-        """Column name -> one value per job."""
+        """Return column name -> one value per job."""
         return self.simulation.jobs(self.workload, self.log)
 
     def table(self) -> dict[str, Any]:
-        """What came of every job, one array a column; the unit of a time stands at the end of its name.
+        """Return the results of every job, one array per column; names of times end with their unit.
 
-        Ready for `pandas.DataFrame` and `polars.DataFrame`; `dataframe` makes the former.
+        The result is ready for `pandas.DataFrame` and `polars.DataFrame`; `dataframe` builds the former.
         """
         if self.simulation.table is None:
             raise InvalidInput(f"table: {self.simulation.problem} has none; use jobs")
         return self.simulation.table(self.workload, self.log)
 
     def dataframe(self) -> Any:
-        """`table` as a pandas DataFrame."""
+        """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 
     def over_time(self) -> dict[str, Any]:
-        """The cluster over time, one array a column: each row holds from its `time_s` until that of the next."""
+        """Return the cluster over time, one array per column; each row is valid from its `time_s` until the next row's.
+        """
         if self.simulation.over_time is None:
             raise InvalidInput(f"over_time: {self.simulation.problem} has none")
         return self.simulation.over_time(self.workload, self.log)
 
     def windows(self) -> Windows:
-        """The run seen through windows of time: percentiles, slowdowns, utilisation and queue while they are open."""
+        """Return the run in time windows: percentiles, slowdowns, utilisation and queue of each window."""
         return Windows(self)
 
     def summary(self) -> dict[str, Any]:
-        """Figures of merit by name."""
+        """Return the figures of merit by name."""
         return self.simulation.summary(self.workload, self.log) | {"decisions": self.decisions}
 
     @functools.cached_property
     def bound(self) -> dict[str, Any]:
-        """Figures of the summary by name, and below what no run of the workload can be, whoever schedules it.
+        """Return lower bounds of summary figures, valid for every schedule of the workload.
 
-        Schedulers may know the future; they may stop jobs at any time where the run's options let them (`pauses`), and
-        never where these do not. Raises InvalidInput for problems without a bound.
+        The bound allows schedulers to know the future. They may stop jobs at any time if the run's options allow it
+        (`pauses`), and never otherwise.
+
+        Raises:
+            InvalidInput: The problem has no bound.
         """
         if self.simulation.bound is None:
             raise InvalidInput(
@@ -278,15 +293,17 @@ class Run:
 
     @property
     def pauses(self) -> bool:
-        """Whether the run's options let what runs be paused: the bound of a run that may not is higher."""
+        """Return True if the run's options allow pausing; without pausing, the bound is higher."""
         return bool(getattr(self.options, "pausing", "keep") != "none")
 
     @property
     def gaps(self) -> dict[str, Gap]:
-        """How far each of these figures is above its bound, as a share of it: from the optimum, at most so far.
+        """Return the gap of each of these figures to its bound, an upper limit of its gap to the optimum.
 
-        Empty for a run that is not held to the bound, such as one that drops jobs. Raises InvalidInput, with the proof,
-        for a log that cannot have been so (`lint`).
+        It is empty if the bound does not apply to the run, for example because it drops jobs.
+
+        Raises:
+            InvalidInput: The log cannot be real (`lint`); the message has the proof.
         """
         if findings := self._findings:
             more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
@@ -298,9 +315,9 @@ class Run:
         return {name: gap_between(value[name], bound, sense="min", unit="ticks") for name, bound in self.bound.items()}
 
     def lint(self) -> list[Any]:
-        """What in the log cannot have been, of a run that plays it back (`as-logged`); nothing of other runs.
+        """Return the impossible entries of the log of a run that replays it (`as-logged`); empty for other runs.
 
-        Each finding has a `kind`, a `sentence`, and where, when and by how much.
+        Each finding has a `kind`, a `sentence`, a place, a time and an amount.
         """
         return list(self._findings)
 
@@ -310,29 +327,29 @@ class Run:
 
     @property
     def bounded_by(self) -> str:
-        """For which runs `bound` holds, in words."""
+        """Describe the runs for which `bound` is valid."""
         said = "all that may pause, at any time and for nothing" if self.pauses else "all in which nothing pauses"
         kinds = getattr(self.workload, "type_names", ())
         return f"{said}, on nodes of any of the types {', '.join(kinds)}" if kinds else said
 
     def series(self) -> dict[str, Any]:
-        """Named samples for plots of distributions."""
+        """Return named samples for plots of distributions."""
         return self.simulation.series(self.workload, self.log)
 
     def violations(self) -> list[str]:
-        """What the independent replay finds wrong with the run; empty when it is sound."""
+        """Return the violations found by the independent replay; empty if the run is sound."""
         return self.simulation.violations(self.workload, self.options, self.scheduling_events, self.log)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled."""
+        """Return the pickled state."""
         try:
             pickle.dumps(self.rule)
-        except Exception:  # pickle raises what it likes
+        except Exception:  # pickle raises various exceptions
             return {**self.__dict__, "rule": Rule(self.rule.name, _stayed_behind)}
         return self.__dict__
 
     def _repr_html_(self) -> str:
-        """For notebooks: what was run where, and the figures of merit."""
+        """Render the configuration and the figures of merit for notebooks."""
         facts = [f"{len(self.workload.submit)} jobs on {self.workload.cluster}", self.workload.source]
         rows = [[name, value] for name, value in _flat(self.summary()).items()]
         return html.titled_block(
@@ -340,13 +357,13 @@ class Run:
         )
 
     def replay(self, decision: Decision) -> Any:
-        """Answer one recorded decision again, with the memory and the random stream it had: gives the same plan."""
+        """Answer a recorded decision again, with its memory and random stream; the plan is the same."""
         if not any(decision is kept for kept in self.recorded):
             raise InvalidInput("replay: the decision is not one that this run recorded")
         return self.rule.call(decision.instance, decision.memory, decision_rng(self.seed, decision.number))[0]
 
     def to_json(self) -> dict[str, Any]:
-        """The run as plain JSON data: what it was, what came out, every job, and the log to check it by."""
+        """Return the run as plain JSON data: configuration, results, every job, and the log for checking."""
         return {
             "kind": f"{self.simulation.problem}.run",
             "version": 1,
@@ -369,12 +386,12 @@ class Run:
 
 @functools.lru_cache(maxsize=3)
 def _bound(bound: Callable[[Any, bool], Mapping[str, float]], workload: Any, pausing: bool) -> dict[str, Any]:
-    """The bound of a workload, which all runs that may pause share, and all that may not; of a log unrounded."""
+    """Return the bound of a workload, cached per workload and `pausing`; unrounded for logs."""
     return dict(bound(workload, pausing))
 
 
 def _flat(summary: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Figures of figures as one mapping, by their names one after the other."""
+    """Flatten nested figures; names are joined in order."""
     flat: dict[str, Any] = {}
     for name, value in summary.items():
         flat |= _flat(value, f"{before}{name} ") if isinstance(value, Mapping) else {f"{before}{name}": value}

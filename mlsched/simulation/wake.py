@@ -11,9 +11,13 @@ from mlsched.core.errors import InvalidInput
 
 @dataclasses.dataclass(frozen=True)
 class Wake:
-    """Cadence of a run. `events`: wake at every event; `interval`: at multiples of so many seconds (0: none).
+    """Cadence of a run.
 
     For a clock whose unit is not the second, see `in_units`.
+
+    Attributes:
+        events: Wake at every event.
+        interval: Wake at multiples of this many seconds; 0 for never.
     """
 
     events: bool
@@ -21,7 +25,7 @@ class Wake:
 
     @classmethod
     def parse(cls, text: str) -> Wake:
-        """`"events"`, `"interval:60"` or `"events+interval:600"`."""
+        """Parse `"events"`, `"interval:60"` or `"events+interval:600"`."""
         match = re.fullmatch(r"(events)?(\+)?(?:interval:([1-9]\d*))?", text)
         if not match or bool(match[2]) != bool(match[1] and match[3]) or not (match[1] or match[3]):
             raise InvalidInput(
@@ -34,9 +38,10 @@ class Wake:
         return "+".join(parts)
 
     def in_units(self, unit: int | Fraction) -> Wake:
-        """The same cadence for a clock that counts `unit` parts of a second: 1/60 for ticks of a minute.
+        """Convert the cadence to a clock that counts `unit` units per second: 1/60 for ticks of a minute.
 
-        Raises InvalidInput for an interval between ticks.
+        Raises:
+            InvalidInput: The interval falls between ticks.
         """
         interval = self.interval * Fraction(unit)
         if interval.denominator != 1:
@@ -47,10 +52,14 @@ class Wake:
         return dataclasses.replace(self, interval=int(interval))
 
     def next(self, now: int, event: int | None, pending: bool) -> int | None:
-        """The next time to wake after `now`, or None when nothing is to come; all times in the clock's unit.
+        """Return the next wake after `now`, or None if there is none; all times are in the clock's unit.
 
-        `event` is when something next happens by itself, `pending` whether a question is open. Ticks at which nothing
-        happened and nothing is open are skipped.
+        Ticks without an event or an open question are skipped.
+
+        Args:
+            now: Current time.
+            event: Time of the next event, None if there is none.
+            pending: A question is open.
         """
         if self.events and event is not None:
             times = [event]

@@ -1,12 +1,12 @@
-"""A run seen through a window of time: the jobs that were submitted in it, and the cluster while it was open.
+"""Figures of a run in a time window: the jobs submitted in it, and the cluster during it.
 
-Jobs before and after a window run, and are in the others' way, but are not counted; so neither an empty cluster at the
-beginning nor the last stragglers are in the figures. What is counted of the cluster (utilisation, queue) is a mean over
-the window's time, of all jobs that are there.
+Jobs before and after a window run and compete with the others, but are not counted. Neither an empty cluster at the
+beginning nor the last stragglers affect the figures. Cluster figures (utilisation, queue) are means over the window's
+time, of all jobs present.
 
-Feitelson and Rudolph, "Metrics and Benchmarking for Parallel Job Scheduling" (JSSPP 1998), for the bounded slowdown;
-Boezennec, Dufosse and Pallez, "Qualitatively Analyzing Optimization Objectives in the Design of HPC Resource Manager"
-(2024), who ask for the response time weighted by area beside it.
+The bounded slowdown is from Feitelson and Rudolph, "Metrics and Benchmarking for Parallel Job Scheduling" (JSSPP 1998).
+The area-weighted response time is from Boezennec, Dufosse and Pallez, "Qualitatively Analyzing Optimization Objectives
+in the Design of HPC Resource Manager" (2024).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from mlsched.core.errors import InvalidInput, shorten
 
 Floats = npt.NDArray[np.float64]
 
-#: Seconds of running time below which slowdowns count as if a job had run so long.
+#: Running times are clipped from below at this many seconds when computing slowdowns.
 SHORT_RUN = 10.0
 PERCENTILES = (50, 90, 95, 99)
-#: What jobs can be told apart by.
+#: Attributes by which jobs can be grouped.
 GROUPINGS = ("user", "group", "partition", "status", "size")
 _SPANS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|min|h|d|w)?")
@@ -36,7 +36,7 @@ _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|min|h|d|w)?")
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """[start, end) in seconds after the first submit, as the run has it."""
+    """Time window [start, end) in seconds after the first submission of the run."""
 
     start: float
     end: float
@@ -47,7 +47,7 @@ class Window:
 
 
 def span(text: str | float) -> float:
-    """Seconds of a length of time: a number, or "90s", "30min", "12h", "7d", "2w"."""
+    """Return the seconds of a duration: a number, or "90s", "30min", "12h", "7d", "2w"."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         return float(text)
     match = _SPAN.fullmatch(str(text).strip())
@@ -57,10 +57,10 @@ def span(text: str | float) -> float:
 
 
 def moment(workload: Any, text: str | float) -> float:
-    """Seconds after a run's first submit: of a length of time since then, or of a date, where the log has dates.
+    """Return seconds after a run's first submission, of a duration since then or of a date if the log has dates.
 
-    Both are times of the log: where arrivals come at another rate, so does what is named. A date without a zone is one
-    of UTC where the log's dates have zones.
+    Both are times of the log; with scaled arrivals they scale too. A date without a zone is in UTC if the log's dates
+    have zones.
     """
     rate = getattr(workload, "rate_ppm", 10**6) / 10**6
     try:
@@ -88,7 +88,7 @@ def moment(workload: Any, text: str | float) -> float:
 
 
 def consecutive(length: float, within: Window) -> Iterator[Window]:
-    """Windows of a length one after another, the first from where `within` begins; none that would not be whole."""
+    """Yield consecutive windows of a given length, the first at the start of `within`; only complete ones."""
     start = within.start
     while start + length <= within.end + 1e-9 * length:
         yield Window(start, start + length)
@@ -96,7 +96,7 @@ def consecutive(length: float, within: Window) -> Iterator[Window]:
 
 
 class Windows:
-    """The figures of a run in windows of time; needs a world with a table of jobs and a course over time."""
+    """Figures of a run in time windows; the world must provide `table` and `over_time`."""
 
     def __repr__(self) -> str:
         return short_repr(self, count_of(len(self.submit), "job"))
@@ -113,11 +113,11 @@ class Windows:
         return np.asarray(self.table[f"{name}_{self.unit}"], dtype=np.float64)
 
     def counted(self, window: Window) -> npt.NDArray[np.bool_]:
-        """jobs: whether the job was submitted in the window."""
+        """Return which jobs were submitted in the window, shape (jobs,)."""
         return np.asarray((self.submit >= window.start) & (self.submit < window.end))
 
     def figures(self, window: Window) -> dict[str, float | None]:
-        """Figures of the jobs that were submitted in the window, and of the cluster while it was open, by name."""
+        """Return the figures of the window's jobs and of the cluster during it, by name."""
         figures = self._of_jobs(self.counted(window))
         for name, column in self.course.items():
             if name.startswith("utilisation_"):
@@ -126,9 +126,11 @@ class Windows:
         return figures
 
     def by(self, window: Window, grouping: str) -> dict[str, dict[str, float | None]]:
-        """Figures of the window's jobs by whose they are, those with the most GPU time first.
+        """Return the figures of the window's jobs per group, the group with the most GPU time first.
 
-        grouping: "user", "group", "partition", "status" (where the log has it), or "size" (GPUs of a job).
+        Args:
+            window: Time window.
+            grouping: "user", "group", "partition", "status" (if the log has it), or "size" (GPUs of a job).
         """
         counted = self.counted(window)
         names = self.sizes() if grouping == "size" else self._names(grouping)
@@ -147,7 +149,7 @@ class Windows:
         return np.asarray(self.table[grouping]).astype(str)
 
     def sizes(self) -> npt.NDArray[Any]:
-        """jobs: the class of the job's GPUs in words: shares, 1, 2, 3 to 4, 5 to 8, ..."""
+        """Return the size class of each job in words, shape (jobs,): shares, 1, 2, 3 to 4, 5 to 8, ..."""
         power = np.ceil(np.log2(np.maximum(self.gpus, 1e-9))).astype(int)
         words = []
         for gpus, exponent in zip(self.gpus.tolist(), power.tolist(), strict=True):
@@ -160,7 +162,7 @@ class Windows:
         return np.array(words)
 
     def _of_jobs(self, rows: npt.NDArray[np.bool_]) -> dict[str, float | None]:
-        """What is said of some of the jobs; None where there are none."""
+        """Return the figures of some of the jobs; None without jobs."""
         count = int(rows.sum())
         waiting, jct, gpus = self.waiting[rows], self.jct[rows], self.gpus[rows]
         running = np.maximum(jct - waiting, 0.0)
@@ -180,7 +182,7 @@ class Windows:
         return figures
 
     def mean_over(self, window: Window, column: Any) -> float:
-        """The mean of a column of the course over the window's time; it is 0 after the course has ended."""
+        """Return the time average of a column of `over_time` in the window; after its end the column is 0."""
         edges = np.clip(np.append(self.times, np.inf), window.start, window.end)
         return float((np.diff(edges) * np.asarray(column, dtype=np.float64)).sum() / (window.end - window.start))
 

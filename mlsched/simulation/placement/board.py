@@ -1,13 +1,13 @@
-"""Harmony's states side by side (Bao, Peng and Wu, INFOCOM 2019, Section IV-A): what it sees, and which actions it has.
+"""Harmony's states side by side (Bao, Peng and Wu, INFOCOM 2019, Section IV-A), with their features and actions.
 
-A board holds `rows` states of one shape. The N slots for concurrent jobs are N' for jobs that wait, in arrival order,
-and behind them R for jobs that run. An action (n, k, m) puts one worker (k = 0) or one PS (k = 1) of the waiting job n
-on server m; its number is (2 n + k) M + m, of 2 M N' in all. Nothing here knows of interference.
+A board has `rows` states of one shape. The N slots for concurrent jobs are N' for waiting jobs, in arrival order,
+followed by R for running jobs. An action (n, k, m) puts one worker (k = 0) or one PS (k = 1) of the waiting job n on
+server m. Its number is (2 n + k) M + m, of 2 M N' in all. The board does not model interference.
 
-The paper does not say in which order the tasks of several jobs come, nor what becomes of jobs that do not fit whole.
-Here a job that is begun is finished before the next is; when its next task has no room anywhere, it is taken back and
-waits for another interval. Every placement can be reached so, parts of jobs are not left lying, and on empty servers
-some job is placed.
+The paper gives neither the order of the tasks of several jobs nor the treatment of jobs that do not fit completely.
+Here a job that is begun is finished before the next is begun. If its next task has no room on any server, it is taken
+back and waits for another interval. Every placement can be reached in this way, jobs are never left partly placed, and
+on empty servers some job is placed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.instances.placement import Instance, Plan
 
-#: No job is in a slot of this type.
+#: Type of an empty slot.
 NOBODY = -1
-#: Counts of tasks are given to networks in these units.
+#: Unit of task counts in the features.
 TASKS_UNIT = 3.0
 Size = Annotated[int, Range(1, 10**4)]
 
@@ -41,34 +41,41 @@ class Shape(ValidatedFields):
 
     @property
     def slots(self) -> int:
-        """N."""
+        """Return N."""
         return self.new + self.running
 
     @property
     def actions(self) -> int:
-        """2 M N'."""
+        """Return 2 M N'."""
         return 2 * self.servers * self.new
 
     @property
     def of_job(self) -> int:
-        """Features of a slot: its row of x (L) and of r (2 + 2 K), and its entries of w and p."""
+        """Return the features of a slot: its row of x (L) and of r (2 + 2 K), and its entries of w and p."""
         return self.types + 2 * (1 + self.resources) + 2
 
     @property
     def of_server(self) -> int:
-        """Features of a server: its rows of v (K) and of d (2 N)."""
+        """Return the features of a server: its rows of v (K) and of d (2 N)."""
         return self.resources + 2 * self.slots
 
     @property
     def features(self) -> int:
-        """Features of a state: all slots, then all servers."""
+        """Return the features of a state: all slots, then all servers."""
         return self.slots * self.of_job + self.servers * self.of_server
 
 
 class Board:
-    """`rows` states. Arrays, a row each: kind (N; NOBODY: empty), asked (N x 2: all workers, all PSs), need (N' x 2 x
-    K: demand of a worker and of a PS), capacity and free (M x K), on (M x N x 2: workers and PSs of each slot
-    there), room (most waiting jobs that may be begun), closed (N': jobs that were taken back).
+    """Arrays of `rows` states, with one row each.
+
+    Attributes:
+        kind: Type of each slot, shape (N,); NOBODY: empty.
+        asked: All workers and all PSs of each job, shape (N, 2).
+        need: Demand of a worker and of a PS, shape (N', 2, K).
+        capacity, free: Resources of each server, shape (M, K).
+        on: Workers and PSs of each slot on each server, shape (M, N, 2).
+        room: Most waiting jobs that may be begun.
+        closed: Jobs that were taken back, shape (N',).
     """
 
     def __init__(self, shape: Shape, rows: int, apart: IntArray | None = None) -> None:
@@ -85,7 +92,9 @@ class Board:
         self.apart = apart if apart is not None and apart.any() else None
 
     def valid(self, chosen: IntArray) -> Any:
-        """Which actions are valid in some rows (rows x actions); jobs that cannot be finished are taken back."""
+        """Return which actions are valid in some rows, shape (rows, actions); jobs that cannot be finished are taken
+        back.
+        """
         valid = self._mask(chosen)
         while (stuck := chosen[~valid.any(axis=1) & self._in_parts(chosen).any(axis=1)]).size:
             self._take_back(stuck)
@@ -93,7 +102,9 @@ class Board:
         return valid
 
     def _mask(self, chosen: IntArray) -> Any:
-        """Valid: the job lacks such a task, no other job is in parts, and the server has room for the task."""
+        """Return the valid actions: the job lacks such a task, other jobs are not partly placed, and the server has
+        room.
+        """
         new = self.shape.new
         lacks = self.on[chosen, :, :new].sum(axis=1) < self.asked[chosen, :new]
         lacks &= self._turn(chosen)[..., None]
@@ -104,26 +115,28 @@ class Board:
         return mask.reshape(len(mask), self.shape.actions)
 
     def _turn(self, chosen: IntArray) -> Any:
-        """Rows x N': whose tasks may come next: those of the job in parts, else of any as long as there is room."""
+        """Return the jobs whose tasks may come next, shape (rows, N'): the partly placed job, else all while there is
+        room.
+        """
         parts = self._in_parts(chosen)
         full = self.whole(chosen).sum(axis=1) >= self.room[chosen]
         return np.where(parts.any(axis=1)[:, None], parts, ~self.closed[chosen] & ~full[:, None])
 
     def _in_parts(self, chosen: IntArray) -> Any:
-        """Rows x N': which jobs have some of their tasks placed, not all."""
+        """Return which jobs have some of their tasks placed, but not all, shape (rows, N')."""
         return self.on[chosen, :, : self.shape.new].any(axis=(1, 3)) & ~self.whole(chosen)
 
     def _take_back(self, chosen: IntArray) -> None:
-        """Take the job in parts out again; it waits."""
+        """Remove the partly placed job; it waits."""
         row, job = np.nonzero(self._in_parts(chosen))
         row, new = chosen[row], slice(self.shape.new)
-        there = self.on[row, :, new][np.arange(len(row)), :, job]  # jobs x M x 2
+        there = self.on[row, :, new][np.arange(len(row)), :, job]  # shape (jobs, M, 2)
         self.free[row] += np.einsum("jmk,jkr->jmr", there, self.need[row, job])
         self.on[row, :, job] = 0
         self.closed[row, job] = True
 
     def _banned(self, chosen: IntArray) -> Any:
-        """Rows x N' x M: servers that host a type from which the job must stay apart."""
+        """Return the servers with a type from which the job must stay apart, shape (rows, N', M)."""
         assert self.apart is not None
         new, kind = self.shape.new, self.kind[chosen]
         foreign = self.apart[kind[:, :new, None], kind[:, None, :]] > 0
@@ -133,21 +146,22 @@ class Board:
         return (foreign[:, :, None] & there[:, None]).any(axis=-1)
 
     def act(self, rows: IntArray, actions: IntArray) -> None:
-        """Put one task where the action says, in each of `rows`; the actions must be valid."""
+        """Put one task on a server in each of `rows`, by its action; the actions must be valid."""
         job, kind, server = np.unravel_index(actions, (self.shape.new, 2, self.shape.servers))
         self.on[rows, server, job, kind] += 1
         self.free[rows, server] -= self.need[rows, job, kind]
 
     def whole(self, chosen: IntArray) -> Any:
-        """Rows x N': which waiting jobs have all their tasks placed."""
+        """Return which waiting jobs have all their tasks placed, shape (rows, N')."""
         new = self.shape.new
         placed = self.on[chosen, :, :new].sum(axis=1)
         return (placed == self.asked[chosen, :new]).all(axis=-1) & (self.kind[chosen, :new] != NOBODY)
 
     def features(self, chosen: IntArray) -> Any:
-        """Features of the states (rows x features, float32), slot by slot, then server by server; see `Shape`.
+        """Return the features of the states (float32), slot by slot, then server by server; see `Shape`.
 
-        Tasks are in units of TASKS_UNIT, demands and free resources in shares of a server.
+        The shape is (rows, features). Tasks are in units of TASKS_UNIT, demands and free resources in shares of a
+        server.
         """
         s = self.shape
         kind, on, rows = self.kind[chosen], self.on[chosen], len(self.kind[chosen])
@@ -163,10 +177,10 @@ class Board:
         servers[..., s.resources :] = on.reshape(rows, s.servers, -1) / TASKS_UNIT
         return np.concatenate([jobs.reshape(rows, -1), servers.reshape(rows, -1)], axis=1)
 
-    # -- one question -------------------------------------------------------------------------------------------------
+    # -- single question ----------------------------------------------------------------------------------------------
 
     def read(self, instance: Instance, kinds: IntArray, row: int = 0) -> None:
-        """Take in a question: its first N' waiting jobs and all its running ones. kinds: number of each type."""
+        """Load a question: its first N' waiting jobs and all its running ones; `kinds` has the number of each type."""
         s, waits = self.shape, min(self.shape.new, len(instance.job_type))
         runs = len(instance.run_type)
         self.kind[row], self.asked[row], self.need[row], self.on[row], self.closed[row] = NOBODY, 0, 0, 0, False
@@ -182,7 +196,7 @@ class Board:
         self.room[row] = max(0, min(s.new, instance.most_new, instance.most_jobs - runs, s.slots - runs))
 
     def plan(self, instance: Instance, row: int = 0) -> Plan:
-        """What is placed whole of the question that was read; jobs placed in parts wait."""
+        """Return the completely placed jobs of the loaded question; partly placed jobs wait."""
         tables = np.zeros((2, len(instance.job_type), self.shape.servers), dtype=np.int64)
         waits = min(self.shape.new, len(instance.job_type))
         kept = self.on[row, :, :waits] * self.whole(np.array([row]))[0, :waits, None]

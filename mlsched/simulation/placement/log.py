@@ -1,4 +1,4 @@
-"""What happened in a run of the Harmony world."""
+"""Events of a run of the Harmony world."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ PLACEMENTS = ("job", "time", "server", "workers", "ps")
 
 @dataclasses.dataclass(eq=False)
 class Log(log.Log):
-    """`rows`: one for every segment of constant speed of a placed job: [start, end) in s, its speed (1e-6 of the job an
-    interval), and what is done by the end (1e-6 of the job x s of an interval). `placements`: one for every server that
-    hosts a part of a job, written when it is placed.
+    """Segments and placements of a run.
+
+    Attributes:
+        rows: One for every segment of constant speed of a placed job: [start, end) in s, its speed (1e-6 of the job per
+            interval), and the work done by the end (1e-6 of the job x s of an interval).
+        placements: One for every server that hosts a part of a job, written when it is placed.
     """
 
     names = order = ("job", "start", "end", "speed", "done")
@@ -24,17 +27,17 @@ class Log(log.Log):
     placements: list[log.Row] = dataclasses.field(default_factory=list)
 
     def placement_columns(self) -> dict[str, IntArray]:
-        """Column name -> values of the placements, ordered by job, then time, then server."""
+        """Return column name -> values of the placements, ordered by job, then time, then server."""
         return log.columns(self.placements, PLACEMENTS, PLACEMENTS)
 
     def to_json(self) -> dict[str, Any]:
-        """Both tables, each with its columns as lists."""
+        """Return both tables, each with its columns as lists."""
         placements = {name: values.tolist() for name, values in self.placement_columns().items()}
         return {"segments": super().to_json(), "placements": placements}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The inverse of `to_json`."""
+        """Build a log from the output of `to_json`."""
         if not isinstance(data, dict) or set(data) != {"segments", "placements"}:
             raise InvalidInput("log: expected an object of segments and placements")
         segments = log.rows_of(data["segments"], cls.names, "log: segments")

@@ -1,4 +1,4 @@
-"""What a placement run comes to: per-job columns, and the paper's average completion time in intervals."""
+"""Results of a placement run: per-job columns, and the paper's mean completion time in intervals."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from mlsched.simulation.placement.workload import Workload
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value per job.
+    """Return column name -> one value per job.
 
-    submit, start (placed), finish (its last epoch is trained), leave (its servers are given up), s; wait, completion
-    (finish - submit) and whole (from the interval of its submission to that in which it leaves, both counted), in
-    intervals; slowdown: time from start to finish over its isolated length.
+    - submit, start (placed), finish (its last epoch is trained), leave (its servers are released): in s.
+    - wait, completion (finish - submit), whole (from the interval of its submission to that of its departure, both
+      counted): in intervals.
+    - slowdown: time from start to finish over its isolated length.
     """
     start, finish, leave = times(workload, log)
     length = workload.interval
@@ -36,7 +37,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def times(workload: Workload, log: Log) -> tuple[IntArray, IntArray, IntArray]:
-    """When each job is placed, is done, and leaves, s; -1 where it never is."""
+    """Return when each job is placed, is done, and leaves, s; -1 for never."""
     c, count = log.columns(), len(workload.submit)
     start, finish, leave = np.full((3, count), -1, dtype=np.int64)
     # Rows are ordered by job, then start: writing them backwards leaves each job's first.
@@ -51,10 +52,10 @@ def times(workload: Workload, log: Log) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
-    """The paper's figure of merit (average completion time in intervals), and what it is made of.
+    """Return the paper's figure of merit (mean completion time in intervals) and its components.
 
-    waiting_jobs: how many jobs wait for a place, on average while jobs arrive. utilisation: share of each resource that
-    placed jobs hold until the last one leaves.
+    waiting_jobs: mean number of jobs that wait for a place while jobs arrive. utilisation: share of each resource used
+    by placed jobs until the last one leaves.
     """
     table = jobs(workload, log)
     end = int(table["leave"].max(initial=0))
@@ -88,6 +89,6 @@ def _mean(values: Any) -> float:
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
-    """Samples for plots of distributions."""
+    """Return samples for plots of distributions."""
     table = jobs(workload, log)
     return {"completion time, intervals": table["completion"], "slowdown": table["slowdown"]}

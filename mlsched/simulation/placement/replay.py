@@ -1,16 +1,16 @@
-"""An independent check of a finished placement run, from the workload, the options and the log alone.
+"""Independent check of a finished placement run, using only the workload, the options and the log.
 
-1. Every job is placed once, whole, on servers that there are, at its start, which is not before its submission.
-2. Its segments follow one another without a gap from its start until it leaves. It leaves when the options say: at the
-   very second it is done, or at the first scheduling event from then on.
-3. At every instant what the jobs on a server demand is within its capacity, and types that must be apart are.
+1. Every job is placed once, completely, on existing servers, at its start, which is not before its submission.
+2. Its segments follow one another without a gap from its start until it leaves. It leaves as set by the options: at the
+very second it is done, or at the first scheduling event from then on.
+3. At every instant the demand of the jobs on a server is within its capacity, and types that must be apart are.
 4. At most `most_new` jobs start at one time, at most `most_jobs` are concurrent.
-5. In every segment the job has the speed that the judge of the placement problem gives it among those that are there.
-6. Work is conserved: what is done grows by speed x time, up to the whole job, which is reached in the last segment and
-   in no earlier one.
+5. In every segment the job has the speed computed by the judge of the placement problem among the jobs present.
+6. Work is conserved: it grows by speed x time, up to the complete job, which is reached in the last segment and not
+before.
 7. Starts fall on scheduling events.
 
-Shares no code with the world.
+The module shares no code with the world.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Hosts = dict[int, dict[int, tuple[int, int]]]
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    """Return the violations of a run, by kind; empty if it is sound."""
     findings = Findings()
     count = len(workload.submit)
     segments: dict[int, list[Row]] = defaultdict(list)
@@ -50,7 +50,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
 
 
 def _placements(workload: Workload, log: Log, findings: Findings) -> tuple[Hosts, dict[int, set[int]]]:
-    """What every job has on which server, and the times at which it was placed."""
+    """Return the tasks of every job on each server, and the times at which it was placed."""
     hosts: Hosts = defaultdict(dict)
     placed: dict[int, set[int]] = defaultdict(set)
     jobs, servers = len(workload.submit), len(workload.server_capacity)
@@ -84,7 +84,7 @@ def _check_placement(
 
 
 def _whole(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> bool:
-    """Whether all workers and PSs of a job are placed, and no more."""
+    """Check whether exactly the workers and PSs of a job are placed."""
     there = (sum(w for w, _ in hosts.values()), sum(p for _, p in hosts.values()))
     return there == (int(workload.job_workers[job]), int(workload.job_ps[job]))
 
@@ -119,7 +119,7 @@ def _check_work(
 
 
 def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: int, findings: Findings) -> None:
-    """Whether a job that is done at `finish` leaves when it should."""
+    """Check that a job that is done at `finish` leaves at the right time."""
     due = finish
     if options.departure == "scheduling_event" and not wake.events:
         due = -(-finish // wake.interval) * wake.interval
@@ -130,7 +130,7 @@ def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: i
 def _check_together(
     workload: Workload, options: Options, segments: dict[int, list[Row]], hosts: Hosts, findings: Findings
 ) -> None:
-    """Everything about jobs that are there at the same time, from one change to the next."""
+    """Check all rules about jobs that are present at the same time, from one change to the next."""
     starts: dict[int, int] = defaultdict(int)
     for rows in segments.values():
         if rows:
@@ -147,7 +147,7 @@ def _check_together(
             findings.add("concurrent jobs", f"{len(speed)} jobs at {begin} s: at most {options.most_jobs} may be there")
         _check_servers(workload, present, hosts, begin, findings)
         if not all(_whole(workload, job, hosts[job]) for job in speed):
-            continue  # what such a job does to its neighbours is undefined; it has been named above
+            continue  # effect of such a job on its neighbours is undefined; it has been reported above
         for job, right in zip(present, _speeds(workload, present, hosts), strict=True):
             if speed[job] != right:
                 findings.add("speed", f"job {job} trains at {speed[job]} from {begin} s on: the judge says {right}")
@@ -170,7 +170,7 @@ def _check_servers(workload: Workload, present: list[int], hosts: Hosts, time: i
 
 
 def _speeds(workload: Workload, present: list[int], hosts: Hosts) -> list[int]:
-    """What the judge says of the jobs that are there, as jobs newly placed on empty servers large enough for all."""
+    """Return the judge's speeds of the present jobs, as if newly placed on empty servers large enough for all."""
     table = np.zeros((2, len(present), len(workload.server_capacity)), dtype=np.int64)
     for row, job in enumerate(present):
         for s, tasks in hosts[job].items():

@@ -1,7 +1,7 @@
 """Hypothesis strategies of small placement workloads and of the world's options, and rules that act at random.
 
-Few distinct numbers, so that bursts, full servers, exact fits, types that must be apart, jobs that disturb nobody and
-jobs that are done at a tick are common.
+Few distinct numbers, so that the following are common: bursts, full servers, exact fits, types that must be apart, jobs
+without interference, and jobs that are done at a tick.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ INTERVAL = 10
 
 @functools.cache
 def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrategy[Workload]:
-    """Workloads of at most so many servers, jobs, and workers and PSs a job; every job fits the empty servers."""
+    """Return a strategy of workloads up to these sizes; every job fits the empty servers.
+
+    Args:
+        servers: Most servers.
+        jobs: Most jobs.
+        tasks: Most workers and most PSs of a job.
+    """
     from hypothesis import strategies as st
 
     @st.composite
@@ -41,7 +47,7 @@ def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrat
         rate = one_of(0, 0, 250_000, 333_333, 1_000_000)
         workers, ps = table(st.integers(1, tasks), n), table(st.integers(0, tasks), n)
         demand = [table(one_of(0, 1, 1, 2), n, k), table(one_of(0, 1, 1), n, k)]
-        # One server that holds the largest job makes every job fit.
+        # A server with room for the largest job makes every job fit.
         whole = (workers[:, None] * demand[0] + ps[:, None] * demand[1]).max(axis=0)
         capacity = table(one_of(1, 2, 4), m, k)
         capacity[0] = np.maximum(capacity[0], whole)
@@ -75,14 +81,14 @@ def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrat
 
 
 def roomy(workload: Workload) -> Workload:
-    """The same jobs, where every server has room for all of them."""
+    """Return the same jobs on servers with room for all of them each."""
     workers, ps = workload.job_workers[:, None], workload.job_ps[:, None]
     wanted = (workers * workload.worker_demand + ps * workload.ps_demand).sum(axis=0)
     return workload.replace(server_capacity=workload.server_capacity + wanted)
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Interpretations of the world, every field drawn."""
+    """Return a strategy of the world's interpretations, every field drawn."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(
@@ -96,7 +102,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
 
 def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7) -> Plan:
-    """Jobs in random order, their tasks on random servers, as far as that works; on an idle cluster one at least."""
+    """Place jobs in random order, their tasks on random servers if they fit; on an idle cluster at least one."""
     jobs, servers = len(instance.job_type), len(instance.server_free)
     tasks, free = np.zeros((2, jobs, servers), dtype=np.int64), instance.server_free.copy()
     # The types on each server.
@@ -115,7 +121,7 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7
         if chosen is None and idle:
             free[:] = before
             whole = sum(demands)
-            fits = [s for s in may if (free[s] >= whole).all()]  # one server has room for each job
+            fits = [s for s in may if (free[s] >= whole).all()]  # a single server has room for each job
             chosen = [fits[0]] * len(demands) if fits else None
             if chosen:
                 free[fits[0]] -= whole
@@ -130,7 +136,7 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7
 
 
 def _thrown(free: IntArray, demands: list[IntArray], may: list[int], rng: np.random.Generator) -> list[int] | None:
-    """A random server for each task, taken off `free`; None where one finds no room."""
+    """Draw a server for each task, taken off `free`; None if a task has no room."""
     chosen = []
     for demand in demands:
         fits = [s for s in may if (free[s] >= demand).all()]

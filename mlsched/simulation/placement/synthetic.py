@@ -1,11 +1,11 @@
 """Harmony's workloads (Section VI-B): random job variants of the six models, arriving in batches by three patterns.
 
 A batch is submitted at the beginning of its interval and decided at once. The paper prints no lengths of jobs. Here the
-length of a job alone on its servers is uniform in [0.5, 1.5] of a mean that `load` sets: the share of all CPUs that the
-jobs would hold if none ever slowed another down. The real load is that times the slowdown, which is the policy's doing,
-and what is left of the interval in which a job is done: with the default it stays below 1, at nine tenths for load
-balancing. (At 3 jobs per interval of 4 tasks each, the testbed's 24 task slots have room for a job during 2 intervals
-at most.) All patterns and interpretations of one seed draw the same jobs, only the scale of their lengths differs.
+isolated length of a job is uniform in [0.5, 1.5] of a mean that `load` sets: the share of all CPUs that the jobs would
+use without any slowdown. The real load is that times the slowdown, which depends on the policy, plus the rest of the
+interval in which a job is done. With the default it stays below 1, at nine tenths for load balancing. (At 3 jobs per
+interval of 4 tasks each, the testbed's 24 task slots have room for a job during 2 intervals at most.) All patterns and
+interpretations of one seed draw the same jobs; only the scale of their lengths differs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlsched.simulation.placement.workload import INTERVAL, Workload
 
 #: Intervals of a day.
 DAY = 72
-#: Spread of the lengths alone, around their mean.
+#: Spread of the isolated lengths, around their mean.
 SHORTEST, LONGEST = 0.5, 1.5
 #: Default offered load.
 LOAD = 0.3
@@ -33,10 +33,13 @@ LOAD = 0.3
 
 @dataclasses.dataclass(frozen=True)
 class Jobs(ValidatedFields):
-    """The parameters of all patterns.
+    """Parameters of all patterns.
 
-    load: see the module. model: "pairwise", "linear" or "quadratic" interference, times sigma_scale. most_tasks: most
-    workers and most PSs of a job. all_reduce: share without PSs.
+    Attributes:
+        load: Offered load, see the module.
+        model: "pairwise", "linear" or "quadratic" interference, times `sigma_scale`.
+        most_tasks: Most workers and most PSs of a job.
+        all_reduce: Share of jobs without PSs.
     """
 
     jobs: Count = 150
@@ -52,9 +55,11 @@ class Jobs(ValidatedFields):
 @flatten_groups
 @validate_arguments
 def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workload:
-    """The paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
+    """Draw the paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
 
-    mean: jobs per interval (the paper's 3). The other parameters are those of `Jobs`.
+    Args:
+        given: Parameters of `Jobs`.
+        mean: Jobs per interval (the paper's 3).
     """
     sizes = _stream(given).integers(0, round(2 * mean) + 1, 1 + 4 * given.jobs)
     return _workload(given, _submissions(sizes, given.jobs), mean, f"synthetic:uniform mean={mean:g}")
@@ -63,7 +68,7 @@ def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workloa
 @flatten_groups
 @validate_arguments
 def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
-    """Pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
+    """Draw pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
     submit = _counted(_stream(given), np.full(DAY, mean), given.jobs, 0.0)
     return _workload(given, submit, mean, f"synthetic:poisson mean={mean:g}")
 
@@ -73,10 +78,11 @@ def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
 def google(
     *, given: Jobs, mean: Positive = 2.0, daily: Share = 0.5, burst: Annotated[float, Range(0, 100)] = 1.0
 ) -> Workload:
-    """A stand-in for pattern (3) of Fig. 8, Google's cluster trace downscaled, which is not at hand and not fitted.
+    """Draw a substitute for pattern (3) of Fig. 8, Google's cluster trace downscaled, which is unavailable; it is not
+    fitted.
 
-    What is known of such arrivals is a daily cycle and bursts: the rate is mean x (1 + daily x sine of the time of day)
-    x a gamma variable of mean 1 and variance `burst`, anew in every interval. Other parameters as of `uniform`.
+    Such arrivals have a daily cycle and bursts: the rate is mean x (1 + daily x sine of the time of day) x a gamma
+    variable of mean 1 and variance `burst`, drawn in every interval. Other parameters as of `uniform`.
     """
     rng = _stream(given)
     rates = mean * (1 + daily * np.sin(2 * np.pi * (np.arange(DAY) / DAY + rng.uniform())))
@@ -94,7 +100,7 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {"uniform": uniform, "poisson":
 def variants(
     rng: np.random.Generator, count: int, *, most_tasks: Annotated[int, Range(1, 1000)] = 3, all_reduce: Share = 0.0
 ) -> tuple[IntArray, IntArray, IntArray, Any]:
-    """Type, workers, PSs and relative length (mean 1) of so many random job variants."""
+    """Draw type, workers, PSs and relative length (mean 1) of `count` random job variants."""
     kind = rng.integers(len(MODELS), size=count)
     workers, ps = rng.integers(1, most_tasks + 1, size=(2, count))
     ps[rng.uniform(size=count) < all_reduce] = 0
@@ -102,7 +108,9 @@ def variants(
 
 
 def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: Any) -> dict[str, Any]:
-    """The fields of a workload that describe jobs of so many isolated intervals; epochs are whole (see `generate`)."""
+    """Return the workload fields of jobs with these isolated lengths in intervals; epochs are integers (see
+    `generate`).
+    """
     epochs = (EPOCHS * workers).tolist()
     return {
         "job_type": kind,
@@ -115,12 +123,12 @@ def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: Any) -> di
 
 
 def mean_length(load: float, capacity: float, rate: float, cores: float) -> float:
-    """Isolated intervals of a job at an offered load, `rate` jobs of `cores` each arriving per interval."""
+    """Return the isolated intervals of a job at an offered load, for `rate` jobs of `cores` each per interval."""
     return load * capacity / (rate * cores)
 
 
 def _workload(given: Jobs, submit: IntArray, rate: float, settings: str) -> Workload:
-    """Jobs drawn for these submission times, of which `rate` come an interval; `settings` says how."""
+    """Draw the jobs for these submission times, `rate` per interval; `settings` describes the arrivals."""
     rng = np.random.default_rng([given.seed, given.jobs])
     kind, workers, ps, relative = variants(rng, given.jobs, most_tasks=given.most_tasks, all_reduce=given.all_reduce)
     cores = (given.most_tasks + 1) / 2 * (WORKER[0] + PS[0] * (1 - given.all_reduce))
@@ -138,12 +146,12 @@ def _workload(given: Jobs, submit: IntArray, rate: float, settings: str) -> Work
 
 
 def _stream(given: Jobs) -> np.random.Generator:
-    """The random stream of the arrivals, apart from that of the jobs."""
+    """Return the random stream of the arrivals, separate from that of the jobs."""
     return np.random.default_rng([given.seed, given.jobs, 1])
 
 
 def _counted(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> IntArray:
-    """Submissions of a Poisson number of jobs per interval, at rates that repeat day by day, times gamma bursts."""
+    """Draw submissions: a Poisson number of jobs per interval, at rates that repeat daily, times gamma bursts."""
     sizes: list[IntArray] = []
     while sum(int(s.sum()) for s in sizes) < jobs:
         factor = rng.gamma(1 / burst, burst, len(rates)) if burst else 1.0
@@ -152,6 +160,6 @@ def _counted(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> I
 
 
 def _submissions(sizes: IntArray, jobs: int) -> IntArray:
-    """The first `jobs` submission times, s, of batches of these sizes, one per interval; the first at 0."""
+    """Return the first `jobs` submission times, s, of batches of these sizes, one per interval; the first at 0."""
     interval = np.repeat(np.arange(len(sizes)), sizes)[:jobs]
     return np.asarray((interval - interval[0]) * INTERVAL, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Real arrivals joined with the paper's six model profiles: no trace says what its jobs train or how they disturb."""
+"""Real arrivals joined with the paper's six model profiles, as traces lack models and interference."""
 
 from __future__ import annotations
 
@@ -35,13 +35,22 @@ def from_trace(
     model: Annotated[str, KINDS] = "pairwise",
     sigma_scale: Annotated[float, Range(0, 100)] = 1.0,
 ) -> Workload:
-    """A trace's arrivals as jobs of the paper's models, drawn evenly (a join, and the source says so).
+    """Convert a trace's arrivals to jobs of the paper's models, drawn evenly; the source records this join.
 
-    skip: so many first jobs are left out. rate: times between arrivals are scaled alike, so that so many jobs come an
-    interval on average ("with downscaled arrival rates", Section VI-C); 0: they stay as they are. workers: "gpus" - as
-    many as the job had GPUs, from 1 to most_tasks; "drawn" - from 1 to most_tasks at random, as PSs always are.
-    lengths: "drawn" - as of the synthetic workloads; "trace" - proportional to the durations. Both are scaled to the
-    offered `load`. nodes=None: the paper's six servers.
+    Args:
+        trace: Jobs of the trace.
+        nodes: Servers, shape (nodes, 3): 1/1000 CPU, MiB, 1/1000 GPU. None: the paper's six servers.
+        seed: Seed of the draws.
+        skip: Number of first jobs that are left out.
+        rate: Mean jobs per interval, by scaling the times between arrivals ("with downscaled arrival rates", Section
+            VI-C); 0: unscaled.
+        load: Offered load to which the lengths are scaled.
+        workers: "gpus": one per GPU of the job, from 1 to `most_tasks`. "drawn": from 1 to `most_tasks` at random, as
+            PSs always are.
+        lengths: "drawn": as of the synthetic workloads. "trace": proportional to the durations.
+        most_tasks: Most workers and most PSs of a job.
+        model: Kind of interference.
+        sigma_scale: Factor on the interference.
     """
     count = len(trace.submit) - skip
     if count < 2:
@@ -70,7 +79,7 @@ def from_trace(
 
 
 def _submissions(submit: IntArray, rate: float) -> tuple[IntArray, float]:
-    """Submission times, s, the first 0, and how many jobs come an interval."""
+    """Return submission times, s, the first 0, and the number of jobs per interval."""
     since = (submit - submit[0]).astype(float)
     span = float(since[-1])
     if not span:
@@ -80,5 +89,5 @@ def _submissions(submit: IntArray, rate: float) -> tuple[IntArray, float]:
 
 
 def _servers(nodes: IntArray) -> IntArray:
-    """Cores, GPUs and GB of nodes x (1/1000 CPU, MiB, 1/1000 GPU), rounded down."""
+    """Return cores, GPUs and GB of nodes, given as (nodes, 3) in 1/1000 CPU, MiB, 1/1000 GPU; rounded down."""
     return np.stack([nodes[:, 0] // MILLI, nodes[:, 2] // MILLI, nodes[:, 1] // MEBI], axis=1)

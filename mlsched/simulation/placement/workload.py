@@ -1,4 +1,4 @@
-"""A stream of training jobs for the placement world, with the servers they run on and how they disturb each other."""
+"""Stream of training jobs for the placement world, with their servers and interference."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mlsched.instances.placement.instance import MILLION, MOST_SLOWDOWN, MOST_US
 
 #: The paper's scheduling interval, s (Section VI-B).
 INTERVAL = 1200
-#: A queue of so many mean isolated lengths at the last arrival is worth a warning; a burst stays below.
+#: Warn if the queue at the last arrival exceeds this many mean isolated lengths; a burst stays below.
 LONG_QUEUE = 5
-#: What an instance and a workload say alike.
+#: Fields that an instance and a workload share.
 MODEL = (
     "types",
     "pressures",
@@ -74,7 +74,7 @@ class Workload(Record):
         self.instance(np.zeros(0, dtype=np.int64))
 
     def instance(self, waiting: IntArray) -> Instance:
-        """The question of placing some jobs on the empty servers, validated."""
+        """Return the question of placing some jobs on the empty servers, validated."""
         none, servers = np.zeros(0, dtype=np.int64), len(self.server_capacity)
         table = np.zeros((0, servers), dtype=np.int64)
         return Instance(
@@ -90,22 +90,22 @@ class Workload(Record):
         )
 
     def model(self) -> dict[str, Any]:
-        """The fields of an instance that describe types, interference and network."""
+        """Return the instance fields that describe types, interference and network."""
         return {name: getattr(self, name) for name in MODEL}
 
     def jobs(self, chosen: IntArray) -> dict[str, Any]:
-        """The fields of an instance that describe its new jobs, for the chosen ones."""
+        """Return the instance fields that describe the chosen jobs as new jobs."""
         names = ("job_type", "job_speed", "job_workers", "job_ps", "worker_demand", "ps_demand")
         return {name: getattr(self, name)[chosen] for name in names}
 
     @property
     def total(self) -> int:
-        """What a whole job is, in the unit of the log: 1e-6 of the job x s of an interval."""
+        """Return a complete job in the unit of the log: 1e-6 of the job x s of an interval."""
         return MILLION * self.interval
 
     @property
     def cluster(self) -> str:
-        """The cluster in words, e.g. "6x(8 cpu, 2 gpu, 48 ram)"; shapes in order of first appearance."""
+        """Describe the cluster, e.g. "6x(8 cpu, 2 gpu, 48 ram)"; shapes in order of first appearance."""
         counts: dict[tuple[int, ...], int] = {}
         for row in self.server_capacity.tolist():
             counts[tuple(row)] = counts.get(tuple(row), 0) + 1
@@ -116,7 +116,7 @@ class Workload(Record):
 
 
 def never_start(workload: Workload) -> list[str]:
-    """Why some jobs can never start: those that do not fit the empty servers whole; empty when all can."""
+    """List the jobs that can never start, as they do not fit the empty servers completely; empty if all can."""
     fits: dict[tuple[int, ...], bool] = {}
     wrong = []
     for j in range(len(workload.submit)):
@@ -136,7 +136,7 @@ def never_start(workload: Workload) -> list[str]:
 
 
 def _fits_whole(workload: Workload, workers: int, ps: int, worker: IntArray, each: IntArray) -> bool:
-    """Whether the empty servers hold so many workers and PSs: most PSs for each number of workers, server by server."""
+    """Check whether the empty servers have room: server by server, most PSs for each number of workers."""
     most = np.full(workers + 1, -1, dtype=np.int64)
     most[0] = 0
     for capacity in workload.server_capacity:
@@ -149,13 +149,13 @@ def _fits_whole(workload: Workload, workers: int, ps: int, worker: IntArray, eac
 
 
 def _copies(free: IntArray, demand: IntArray, most: int) -> int:
-    """How many tasks of a demand fit into `free`, at most `most`."""
+    """Return the number of tasks of a demand that fit into `free`, up to `most`."""
     needed = demand > 0
     return min(most, int((free[needed] // demand[needed]).min(initial=most)))
 
 
 def overload(workload: Workload) -> list[str]:
-    """On which resources more work arrives than the servers can do, even if no job ever slowed another one down."""
+    """List the resources with more arriving work than capacity, even without any slowdown."""
     if len(workload.submit) < 2:
         return []
     intervals, longest = _intervals(workload), LONG_QUEUE * float((MILLION / workload.job_speed).mean())
@@ -168,9 +168,9 @@ def overload(workload: Workload) -> list[str]:
 
 
 def offered_load(workload: Workload) -> dict[str, float]:
-    """Resource -> demand x isolated length of all jobs over capacity x time of arrivals (last one's interval included).
+    """Return resource -> demand x isolated length of all jobs over capacity x arrival time (last interval included).
 
-    What is really asked is more by the slowdown of the jobs, which is the policy's doing.
+    The real load is larger by the slowdown of the jobs, which depends on the policy.
     """
     if not len(workload.submit):
         return dict.fromkeys(workload.resources, 0.0)
@@ -185,5 +185,5 @@ def offered_load(workload: Workload) -> dict[str, float]:
 
 
 def _intervals(workload: Workload) -> float:
-    """How many intervals jobs arrive in, the last one's included."""
+    """Return the number of intervals with arrivals, the last included."""
     return (int(workload.submit[-1]) - int(workload.submit[0])) / workload.interval + 1

@@ -1,15 +1,15 @@
-"""The placement world: servers on which jobs are placed whole, stay where they are, and slow each other down.
+"""The placement world: jobs are placed completely on servers, are never moved, and slow each other down.
 
 At every scheduling event, in this order:
 
-1. every placed job has trained at its speed since the last scheduling event; speeds follow from who is on which server
-   (`Instance`'s interference and network model). A job that is done leaves (see `Options.departure`);
-2. arrivals up to now join the jobs that wait, in arrival order;
-3. where some waiting job may fit, the solver is asked for all of them (`Options.window`) at once. What it places
-   starts now and is never moved; the others wait and are asked for again at the next scheduling event, as long as
-   anything has changed since they were last told to wait.
+1. every placed job has trained at its speed since the last scheduling event; speeds follow from the jobs on each server
+(`Instance`'s interference and network model). A job that is done leaves (see `Options.departure`);
+2. arrivals up to now join the waiting jobs, in arrival order;
+3. if some waiting job may fit, the solver is called for all of them (`Options.window`) at once. The jobs it places
+start now and are never moved. The others wait, and are posed again at the next scheduling event if the state has
+changed since the last "wait".
 
-The clock counts whole seconds: a job is done at the first one by which its work is.
+The clock counts integer seconds: a job is done at the first second by which its work is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlsched.simulation.placement.workload import Workload
 
 
 class PlacementWorld:
-    """State and dynamics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; the module's docstring gives the order of steps."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
@@ -33,19 +33,19 @@ class PlacementWorld:
         jobs, servers = len(workload.submit), len(workload.server_capacity)
         self._workers, self._ps = np.zeros((2, jobs, servers), dtype=np.int64)
         self._free = workload.server_capacity.copy()
-        self._running: IntArray = np.zeros(0, dtype=np.int64)  # in order of their start
+        self._running: IntArray = np.zeros(0, dtype=np.int64)  # in order of start
         self._speed: IntArray = np.zeros(0, dtype=np.int64)  # of the running jobs
         self._done = np.zeros(jobs, dtype=np.int64)
         self._waiting: list[int] = []  # in arrival order
         self._asked: IntArray = np.zeros(0, dtype=np.int64)
         self._arrived, self._unfinished = 0, jobs
-        self._changed = False  # anything, since waiting jobs were last told to wait
+        self._changed = False  # any change since the last "wait" answer
         self._asking = False
 
-    # -- the clock's side ---------------------------------------------------------------------------------------------
+    # -- clock interface ----------------------------------------------------------------------------------------------
 
     def next_event(self) -> int | None:
-        """The next arrival or completion."""
+        """Return the next arrival or completion."""
         times = []
         if self._arrived < len(self.workload.submit):
             times.append(int(self.workload.submit[self._arrived]))
@@ -55,15 +55,15 @@ class PlacementWorld:
         return min(times, default=None)
 
     def pending(self) -> bool:
-        """Whether jobs wait that the solver should be asked for again at the next tick."""
+        """Return True if waiting jobs are to be posed to the solver at the next tick."""
         return bool(self._waiting) and self._changed
 
     def unfinished(self) -> int:
-        """How many jobs are not finished yet."""
+        """Return the number of unfinished jobs."""
         return self._unfinished
 
     def advance(self, time: int) -> None:
-        """Let everything up to `time` happen."""
+        """Process all events up to `time`."""
         if self.options.departure == "instant":
             while (moment := self._next_completion()) is not None and moment < time:
                 self._train(moment)
@@ -75,11 +75,11 @@ class PlacementWorld:
         self._asking = self._changed and self._choice()
 
     def ask(self) -> Instance | None:
-        """Where to place the jobs that wait."""
+        """Return the question of placing the waiting jobs."""
         return self._instance() if self._asking else None
 
     def apply(self, plan: Plan) -> None:
-        """Place what the answer places."""
+        """Place jobs by the answer."""
         self._asking = False
         placed = np.flatnonzero(plan.workers.any(axis=1))
         self._changed = bool(placed.size)
@@ -99,13 +99,13 @@ class PlacementWorld:
 
     @property
     def total_speed(self) -> int:
-        """Speeds of the running jobs, summed (Eq. 1), 1e-6 of a job per interval."""
+        """Return the summed speeds of the running jobs (Eq. 1), 1e-6 of a job per interval."""
         return int(self._speed.sum())
 
     # -- dynamics -----------------------------------------------------------------------------------------------------
 
     def _next_completion(self) -> int | None:
-        """When the first of the running jobs will be done, s; None when none will."""
+        """Return when the first of the running jobs will be done, s, or None."""
         moving = self._running[self._speed > 0]
         if not moving.size:
             return None
@@ -113,7 +113,7 @@ class PlacementWorld:
         return self.now + int((-(-remaining // self._speed[self._speed > 0])).min())
 
     def _train(self, time: int) -> None:
-        """Credit the training from now until `time`, log it, and let the jobs go that are done."""
+        """Credit and log the training from now until `time`, and remove finished jobs."""
         running, speed, w = self._running, self._speed, self.workload
         start, self.now = self.now, time
         if not running.size or time == start:
@@ -135,19 +135,20 @@ class PlacementWorld:
             self._changed = True
 
     def _speeds(self) -> IntArray:
-        """Speeds of the running jobs, 1e-6 of the job per interval."""
+        """Return the speeds of the running jobs, 1e-6 of the job per interval."""
         pace = Pace(self._running_only())
         w, p = self._workers[self._running], self._ps[self._running]
         return pace.speeds(pace.at_server(w.T, p.T).max(axis=0, initial=0))
 
-    # -- the question -------------------------------------------------------------------------------------------------
+    # -- question -----------------------------------------------------------------------------------------------------
 
     def _shown(self) -> IntArray:
-        """The waiting jobs that a question is about."""
+        """Return the waiting jobs of the next question."""
         return np.array(self._waiting[: self.options.window or None], dtype=np.int64)
 
     def _choice(self) -> bool:
-        """Whether some waiting job may fit: its workers do, its PSs do, and in all there is enough of everything."""
+        """Check whether some waiting job may fit: its workers do, its PSs do, and the total of every resource suffices.
+        """
         if len(self._running) >= self.options.most_jobs:
             return False
         w = self.workload
@@ -163,7 +164,7 @@ class PlacementWorld:
         return False
 
     def _copies(self, demand: IntArray) -> int:
-        """How many tasks of one demand the servers have room for, 1,000 at most on each."""
+        """Return the number of tasks of one demand that fit the servers, up to 1,000 on each."""
         needed = demand > 0
         return int((self._free[:, needed] // demand[needed]).min(axis=1, initial=1000).sum())
 
@@ -175,7 +176,7 @@ class PlacementWorld:
         return self._question(np.zeros(0, dtype=np.int64))
 
     def _question(self, waiting: IntArray) -> Instance:
-        """The present as an instance, by the trusted path: fresh arrays, no validation."""
+        """Build the present as an instance, by the trusted path: fresh arrays, unvalidated."""
         w, running = self.workload, self._running
         return Instance.trusted(
             resources=w.resources,

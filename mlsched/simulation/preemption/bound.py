@@ -1,10 +1,10 @@
-"""Bounds of preemption runs: figures that no schedule of a workload can be below.
+"""Lower bounds of preemption runs, valid for every schedule of a workload.
 
-Schedules may know the future, and stop and move jobs at any time and for nothing. For each resource, all nodes together
-are one machine as fast as the cluster, which works on one job at a time (`simulation/bound/machine`): the sum of
-completion times is at least that of the machine that always runs the job with the least work left (SRPT), and at least
-the machine's least sum of mean busy times plus half of the execution times. Grace periods, lost work and reservations
-only delay jobs.
+The bounds allow schedules to know the future, and to stop and move jobs at any time without cost. For each resource,
+all nodes together are one machine as fast as the cluster, which works on one job at a time
+(`simulation/bound/machine`). The sum of completion times is at least the machine's minimum, attained by the least
+remaining work first (SRPT). It is also at least the machine's least sum of mean busy times plus half of the execution
+times. Grace periods, lost work and reservations only delay jobs.
 """
 
 from __future__ import annotations

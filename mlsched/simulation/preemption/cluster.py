@@ -1,4 +1,4 @@
-"""Nodes of the preemption world: what is free, what drains, what is reserved, and first fit over them."""
+"""Nodes of the preemption world: free, draining and reserved resources, and first fit over the nodes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mlsched.core.fields import IntArray
 
 
 class Cluster:
-    """Resource books, resources x nodes. `usable` is what a job without a reservation may take now.
+    """Resource books, shape (resources, nodes). `usable` is available to a job without a reservation.
 
-    On a node where a TE job holds a reservation R while victims still hold D, newcomers may use only what is free
-    beyond what the reservation needs over and above the draining resources: free - max(0, R - D), and never less
+    On a node a TE job may have a reservation R while victims still use D. Other jobs may then use only the free
+    resources beyond the reservation's need in excess of the draining resources: free - max(0, R - D), and never less
     than 0.
     """
 
@@ -25,7 +25,7 @@ class Cluster:
         self._holders = [0] * capacity.shape[0]
 
     def first_fit(self, demand: tuple[int, ...]) -> int:
-        """The first node where `demand` is usable, -1 if there is none."""
+        """Return the first node with `demand` usable, or -1."""
         fits = self.usable[0] >= demand[0]
         for r in range(1, len(demand)):
             fits &= self.usable[r] >= demand[r]
@@ -33,44 +33,44 @@ class Cluster:
         return node if fits[node] else -1
 
     def fits(self, node: int, demand: IntArray) -> bool:
-        """Whether `demand` is usable on `node`."""
+        """Check whether `demand` is usable on `node`."""
         return bool((self.usable[:, node] >= demand).all())
 
     def take(self, node: int, demand: IntArray) -> None:
-        """A job starts on `node`."""
+        """Take the resources of a job that starts on `node`."""
         self.free[:, node] -= demand
         self._refresh(node)
 
     def give(self, node: int, demand: IntArray, *, drained: bool) -> None:
-        """A job leaves `node`; `drained`: it was a victim in its grace period."""
+        """Return the resources of a job that leaves `node`; `drained` for a victim in its grace period."""
         self.free[:, node] += demand
         if drained:
             self.draining[:, node] -= demand
         self._refresh(node)
 
     def drain(self, node: int, demand: IntArray) -> None:
-        """A job on `node` becomes a victim."""
+        """Mark the resources of a new victim on `node` as draining."""
         self.draining[:, node] += demand
         self._refresh(node)
 
     def reserve(self, node: int, demand: IntArray) -> None:
-        """Keep room on `node` for a TE job that waits there."""
+        """Reserve room on `node` for a TE job that waits there."""
         self.reserved[:, node] += demand
         self._holders[node] += 1
         self._refresh(node)
 
     def cancel(self, node: int, demand: IntArray) -> None:
-        """Give a reservation up, to start the job or to look elsewhere."""
+        """Cancel a reservation, to start the job or to look elsewhere."""
         self.reserved[:, node] -= demand
         self._holders[node] -= 1
         self._refresh(node)
 
     def promised(self) -> Any:
-        """Free and draining resources that nobody reserved, resources x nodes."""
+        """Return free and draining resources without a reservation, shape (resources, nodes)."""
         return np.maximum(self.free + self.draining - self.reserved, 0)
 
     def _refresh(self, node: int) -> None:
-        """Bring `usable` up to date after anything changed on `node`."""
+        """Update `usable` after any change on `node`."""
         if self._holders[node]:
             missing = np.maximum(self.reserved[:, node] - self.draining[:, node], 0)
             self.usable[:, node] = np.maximum(self.free[:, node] - missing, 0)

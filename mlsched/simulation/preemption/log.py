@@ -1,4 +1,4 @@
-"""What happened in a run of the FitGpp world."""
+"""Events of a run of the FitGpp world."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from mlsched.simulation import log
 
 
 class Log(log.Log):
-    """One row for every segment in which a job held a node: [start, end), the signal that ended it (-1: none), and
-    whether the job was finished by its end (1) or not (0).
+    """One row for every segment in which a job used a node.
+
+    A row has [start, end), the signal that ended it (-1: without), and 1 if the job was finished by its end, else 0.
     """
 
     names = ("job", "node", "start", "end", "signal", "finished")

@@ -1,4 +1,4 @@
-"""Interpretations of the FitGpp paper that change results: a field each, with the default that brings its tables."""
+"""Interpretations of the FitGpp paper that change results: one field each; the defaults reproduce its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a preemption run comes to: per-job columns, and the paper's tables of them."""
+"""Results of a preemption run: per-job columns, and the paper's tables of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ INTERVAL_PERCENTILES = (50, 75, 95, 99)
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value per job: submit, te, execution, start (first), finish, wait, slowdown, preemptions."""
+    """Return column name -> one value per job.
+
+    The columns are submit, te, execution, start (first), finish, wait, slowdown and preemptions.
+    """
     columns = log.columns()
     count = len(workload.submit)
     start, finish = np.full(count, -1), np.full(count, -1)
@@ -38,9 +41,9 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def resumptions(log: Log) -> tuple[IntArray, IntArray]:
-    """Time of each signal, s, and seconds from it to the victim's next start (FitGpp, Table 2's interval).
+    """Return the time of each signal, s, and seconds until the victim's next start (FitGpp, Table 2's interval).
 
-    Victims that finish within their grace period have none.
+    Victims that finish within their grace period are left out.
     """
     columns = log.columns()
     order = np.lexsort((columns["start"], columns["job"]))
@@ -50,7 +53,7 @@ def resumptions(log: Log) -> tuple[IntArray, IntArray]:
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
-    """The paper's figures of merit, and whether the run had a steady state (`backlog.summary`)."""
+    """Return the paper's figures of merit, and whether the run had a steady state (`backlog.summary`)."""
     table = jobs(workload, log)
     share, work = shares(workload)
     rows = log.columns()
@@ -69,10 +72,14 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
 def merits(
     table: dict[str, Any], resumed: tuple[IntArray, IntArray], start: float = 0.0, end: float = np.inf
 ) -> dict[str, Any]:
-    """The paper's figures of merit of the jobs submitted and the signals sent from `start` to before `end`, s.
+    """Return the paper's figures of merit of the jobs submitted and the signals sent in [start, end), s.
 
-    Slowdown percentiles by kind, re-scheduling intervals in minutes, shares of jobs preempted. table, resumed: what
-    `jobs` and `resumptions` give.
+    They are slowdown percentiles by kind, re-scheduling intervals in minutes, and shares of jobs preempted.
+
+    Args:
+        table: Result of `jobs`.
+        resumed: Result of `resumptions`.
+        start, end: Limits of the time, s.
     """
     here = (table["submit"] >= start) & (table["submit"] < end)
     te, preemptions, slowdowns = table["te"][here] == 1, table["preemptions"][here], table["slowdown"][here]
@@ -90,19 +97,19 @@ def merits(
 
 
 def shares(workload: Workload) -> tuple[Any, Any]:
-    """Of each job: its demand over the cluster's capacity, averaged over the resources; and that times its days."""
+    """Return each job's demand over the cluster's capacity, averaged over the resources, and that times its days."""
     total = np.maximum(workload.node_capacity.sum(axis=0), 1)
     share = (workload.demand / total).mean(axis=1)
     return share, share * workload.execution / backlog.DAY
 
 
 def _share(marked: Any) -> float:
-    """Share of the entries that are true, 0 without entries."""
+    """Return the share of the entries that are true, 0 without entries."""
     return float(marked.mean()) if len(marked) else 0.0
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
-    """Slowdown samples by kind, for plots of their distribution."""
+    """Return slowdown samples by kind, for plots of their distribution."""
     table = jobs(workload, log)
     te = table["te"] == 1
     return {"TE slowdown": table["slowdown"][te], "BE slowdown": table["slowdown"][~te]}

@@ -1,14 +1,15 @@
-"""An independent check of a finished preemption run, from the workload, the options and the log alone.
+"""Independent check of a finished preemption run, using only the workload, the options and the log.
 
-1. Every job runs, finishes exactly once, never starts before its submission, never holds two places at once.
+1. Every job runs, finishes exactly once, never starts before its submission, never has two places at once.
 2. At every instant the demand on a node is within its capacity, for every resource.
-3. Work is conserved: the work credited to a job's segments equals its execution time. A segment that ends by a
-   release credits its length; less the grace period when work pauses in it; cut to a snapshot for a job without one.
+3. Work is conserved: the work credited to a job's segments equals its execution time. A segment that ends by a release
+credits its length, less the grace period if work pauses in it. For a job without a grace period the length is cut to a
+snapshot.
 4. A victim leaves exactly its grace period after its signal, unless it finishes within it; TE jobs are never victims.
-5. No job is preempted more often than the limit.
+5. Jobs are never preempted more often than the limit.
 6. Starts fall on scheduling events.
 
-Shares no code with the world.
+The module shares no code with the world.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from mlsched.simulation.wake import Wake
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    """Return the violations of a run, by kind; empty if it is sound."""
     findings = Findings()
     segments: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     nodes, count = len(workload.node_capacity), len(workload.submit)
@@ -75,7 +76,7 @@ def _check_job(
 
 
 def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]) -> int:
-    """Seconds of work that a segment is worth."""
+    """Return the seconds of work credited to a segment."""
     _, _, start, end, signal, finished = row
     grace = int(workload.grace[job])
     if signal >= 0 and grace and options.during_grace == "paused":

@@ -1,4 +1,4 @@
-"""A rule's answer to a horizon: the clock runs it on the horizon's jobs, and what it decides is written down."""
+"""Rollout of a rule over a horizon: the clock runs it on the horizon's jobs, and its decisions are recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlsched.simulation.wake import Wake
 
 
 class _Noting(PreemptionWorld):
-    """The world, which notes each decision with the numbers that jobs have in the run."""
+    """World that records each decision with the jobs' numbers in the run."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         super().__init__(workload, options)
@@ -36,14 +36,14 @@ class _Noting(PreemptionWorld):
 
 
 def rollout(instance: Horizon, rule: Rule, seed: int) -> Decisions:
-    """The decisions of `rule` over the horizon. Its own P, where it has one, is kept by the rule itself."""
+    """Return the decisions of `rule` over the horizon. A rule with its own P enforces it itself."""
     if not rule.options.get("te_first", True):
         raise InvalidInput(f"{rule.name}: serves TE jobs in turn; in a horizon they come first")
     return noted(instance, rule, seed)[0]
 
 
 def noted(instance: Horizon, rule: Rule, seed: int) -> tuple[Decisions, Log]:
-    """The decisions of a rule over a horizon, and the log of its run."""
+    """Return the decisions of a rule over a horizon, and the log of its run."""
     world = _Noting(workload_of(instance), options_of(instance))
     if len(instance.submit):
         run_clock(world, rule, scheduling_events=wake_of(instance), seed=seed)
@@ -52,12 +52,12 @@ def noted(instance: Horizon, rule: Rule, seed: int) -> tuple[Decisions, Log]:
 
 
 def wake_of(horizon: Horizon) -> Wake:
-    """The cadence of a horizon."""
+    """Return the cadence of a horizon."""
     return Wake.parse(f"interval:{horizon.tick}")
 
 
 def options_of(horizon: Horizon) -> Options:
-    """The interpretations of the world that a horizon is about."""
+    """Return the world's interpretations of a horizon."""
     during: Any = horizon.during_grace
     return Options(
         preemption_limit=horizon.preemption_limit,
@@ -67,15 +67,15 @@ def options_of(horizon: Horizon) -> Options:
     )
 
 
-#: What a horizon and a workload both say of jobs and nodes.
+#: Fields of jobs and nodes that a horizon and a workload share.
 SHARED = ("resources", "node_capacity", "submit", "te", "execution", "demand", "grace")
 
 
 def workload_of(horizon: Horizon) -> Workload:
-    """The horizon's jobs as a workload."""
+    """Convert the horizon's jobs to a workload."""
     return Workload(**{name: getattr(horizon, name) for name in SHARED}, source="a horizon")
 
 
 def horizon_of(workload: Workload, **readings: Any) -> Horizon:
-    """The jobs of a workload, asked about over the horizon; `interpretations` are its further fields."""
+    """Convert the jobs of a workload to a horizon instance; `interpretations` are its further fields."""
     return Horizon(**{name: getattr(workload, name) for name in SHARED}, **readings)

@@ -1,4 +1,4 @@
-"""Where preemption workloads come from: the paper's synthetic ones by name, and public traces."""
+"""Sources of preemption workloads: the paper's synthetic ones by name, and public traces."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {
     "z": functools.partial(synthetic, calibration="z"),
     "a": functools.partial(synthetic, calibration="a"),
 }
-#: Kubernetes quality of service -> kind of job, where the trace says it (Alibaba).
+#: Kubernetes quality of service -> kind of job, if the trace has it (Alibaba).
 KIND_OF_QOS = {"LS": "te", "BE": "be"}
-#: A cluster made for a trace holds, without any queue, what this share of its arrivals would see running.
+#: A cluster made for a trace has room for this quantile of its load at arrivals without a queue.
 AUTO_QUANTILE = 0.75
 #: The paper's node: 1/1000 CPU, MiB, 1/1000 GPU.
 PAPER_NODE = (32_000, 262_144, 8_000)
@@ -45,15 +45,26 @@ def from_trace(
     arrivals: Positive = 1.0,
     grace_scale: NotNegative = 1.0,
 ) -> Workload:
-    """A workload of a trace's jobs on `nodes` (nodes x cpu_milli, memory_mib, gpu_milli).
+    """Convert a trace's jobs on `nodes` to a workload.
 
-    kinds: which jobs are TE. "qos": by quality of service (LS: TE, BE: BE; other_qos: what the others become, "te",
-    "be" or "drop"); "random": a seeded share te_share; "short": those that run at most te_longest s, as if users
-    declared them; "auto": qos where the trace has it, else random. Grace periods are in no trace: they are drawn as in
-    the paper's Section 4.1. Resources the trace does not give are left out. oversize: jobs that fit no node are kept
-    (the run then refuses to start), or "drop"ped. arrivals: factor on the arrival rate. nodes=None: as many of the
-    paper's nodes (enlarged to the largest job) as hold what three quarters of the arrivals would see running if nobody
-    queued, so that the other quarter meets contention.
+    Traces lack grace periods, which are drawn as in the paper's Section 4.1. Resources that the trace lacks are left
+    out.
+
+    Args:
+        trace: Jobs of the trace.
+        nodes: Capacities, shape (nodes, 3): cpu_milli, memory_mib, gpu_milli. None: the paper's nodes (enlarged to the
+            largest job), in the number that has room for three quarters of the arrivals without a queue. The other
+            quarter then meets contention.
+        seed: Seed of the draws.
+        kinds: Choice of the TE jobs. "qos": by quality of service (LS: TE, BE: BE). "random": a seeded share
+            `te_share`. "short": those that run at most `te_longest` s, as if declared by users. "auto": qos if the
+            trace has it, else random.
+        other_qos: Kind of jobs of other qualities of service: "te", "be", or "drop" to leave them out.
+        te_share: Share of TE jobs for "random".
+        te_longest: Longest TE job in seconds for "short".
+        oversize: Jobs that fit no node: "keep" (the run then refuses to start) or "drop".
+        arrivals: Factor on the arrival rate.
+        grace_scale: Factor on the grace periods.
     """
     rng = np.random.default_rng([seed, len(trace.submit)])
     kind, how = _kinds(trace, rng, kinds, other_qos, te_share, te_longest)
@@ -85,7 +96,7 @@ def from_trace(
 def _kinds(
     trace: Trace, rng: np.random.Generator, kinds: str, other_qos: str, te_share: float, te_longest: int
 ) -> tuple[IntArray, str]:
-    """1 TE, 0 BE, -1 dropped, for each job; and in words how."""
+    """Return 1 (TE), 0 (BE) or -1 (dropped) for each job, and a description of the choice."""
     if kinds == "short":
         return (trace.duration_ms <= 1000 * te_longest).astype(np.int64), f"those of at most {te_longest} s"
     if kinds == "qos" or (kinds == "auto" and any(trace.qos)):
@@ -98,7 +109,9 @@ def _kinds(
 
 
 def _demands(trace: Trace) -> tuple[IntArray, list[int]]:
-    """Jobs x known resources, and which of RESOURCES are known (a resource with an unknown entry is left out)."""
+    """Return demands, shape (jobs, known resources), and the known ones of RESOURCES; an unknown entry drops its
+    resource.
+    """
     columns: list[Any] = [trace.cpu_milli, trace.memory_mib, trace.gpus_milli]
     known = [r for r, column in enumerate(columns) if (column >= 0).all()]
     return np.stack([columns[r] for r in known], axis=1), known
@@ -109,7 +122,7 @@ def _auto_shape(demand: IntArray, known: list[int]) -> IntArray:
 
 
 def _auto_nodes(workload: Workload) -> IntArray:
-    """As many nodes of the workload's one shape as AUTO_QUANTILE asks for, by its scarcest resource."""
+    """Return the nodes, all of the workload's one shape, that AUTO_QUANTILE requires for the scarcest resource."""
     count = len(workload.submit)
     times = np.concatenate([workload.submit, workload.submit + workload.execution])
     change = np.concatenate([workload.demand, -workload.demand])

@@ -1,6 +1,7 @@
 """Hypothesis strategies of small preemption workloads and of the world's options, and rules that act at random.
 
-Few distinct numbers, so that full nodes, exact fits, ties in time, bursts and victims without grace period are common.
+Few distinct numbers, so that the following are common: full nodes, exact fits, ties in time, bursts, and victims
+without grace period.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchStrategy[Workload]:
-    """Saturated workloads of at most so many nodes, jobs and resources; every job fits some empty node."""
+    """Return a strategy of saturated workloads up to these sizes; every job fits some empty node."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -48,7 +49,7 @@ def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchSt
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Interpretations of the world, every field drawn."""
+    """Return a strategy of the world's interpretations, every field drawn."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(
@@ -67,7 +68,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
 
 def any_plan(instance: Instance, *, rng: np.random.Generator, victims: float = 0.4, eager: float = 0.8) -> Plan:
-    """Random victims, needed or not, and random nodes for the TE jobs that then fit, if it feels like it."""
+    """Draw random victims, needed or not, and random nodes for some of the TE jobs that then fit."""
     able = np.flatnonzero(instance.preemptible)
     chosen = np.sort(able[rng.uniform(size=len(able)) < victims])
     room = instance.node_free + instance.node_draining

@@ -1,10 +1,10 @@
 """The FitGpp paper's synthetic workload: truncated normal jobs, arrivals from a closed loop under FIFO (Section 4.2).
 
-"The jobs were submitted at such a rate that the cluster load would be kept at 2.0 if they were scheduled by FIFO": at
+"The jobs were submitted at such a rate that the cluster load would be kept at 2.0 if they were scheduled by FIFO". At
 every minute, after releases and before scheduling, jobs are submitted while the mean over the resources of (running +
-queued demand) / capacity is below the load. The submission times found in that way are frozen and replayed for every
-policy. The paper prints its demand distributions only as an image; a calibration is a set of distributions that brings
-its tables, not a recovery of its data.
+queued demand) / capacity is below the load. The resulting submission times are fixed and replayed for every policy. The
+paper prints its demand distributions only as an image. A calibration is a set of distributions that reproduces its
+tables; it does not recover the paper's data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Moments = tuple[tuple[float, float], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """(mean, standard deviation) per resource of TE and BE demands, before truncation to a node and rounding."""
+    """(Mean, standard deviation) per resource of TE and BE demands, before truncation to a node and rounding."""
 
     te: Moments
     be: Moments
@@ -63,11 +63,18 @@ def synthetic(
     grace_scale: NotNegative = 1.0,
     rounding: Literal["last", "first"] = "last",
 ) -> Workload:
-    """The paper's synthetic workload.
+    """Draw the paper's synthetic workload.
 
-    grace_scale multiplies mean, deviation and truncation of grace periods (Fig. 7). rounding: a demand is rejected
-    outside a node's range and then rounded ("last"), or rounded before it is tested ("first"), which lets demands down
-    to half a unit below the smallest pass: the paper does not say.
+    Args:
+        calibration: Name of the demand distributions.
+        jobs: Number of jobs.
+        seed: Seed of the draws.
+        nodes: Number of nodes.
+        te_share: Share of TE jobs.
+        load: Cluster load that the closed loop keeps.
+        grace_scale: Factor on mean, deviation and truncation of grace periods (Fig. 7).
+        rounding: "last": reject demands outside a node's range, then round. "first": round before the test, so that
+            demands down to half a unit below the smallest pass. The paper leaves this open.
     """
     rng = np.random.default_rng([seed, jobs])
     te = np.zeros(jobs, dtype=np.int64)
@@ -96,7 +103,7 @@ def synthetic(
 
 
 class _ClosedLoop(PreemptionWorld):
-    """The FIFO world whose next job arrives as soon as the load leaves room for it."""
+    """FIFO world whose next job arrives as soon as the load leaves room for it."""
 
     def __init__(self, workload: Workload, load: float) -> None:
         super().__init__(workload, Options(te_first=False))
@@ -106,7 +113,7 @@ class _ClosedLoop(PreemptionWorld):
         self._target, self._load = load, 0.0
 
     def next_event(self) -> int | None:
-        # Between completions the load cannot fall, so nothing but the very first scheduling event comes from arrivals.
+        # Between completions the load cannot fall, so arrivals cause only the very first scheduling event.
         self._drop_stale_events()
         return self._events[0][0] if self._events else 0
 
@@ -123,7 +130,7 @@ class _ClosedLoop(PreemptionWorld):
 
 
 def closed_loop(workload: Workload, load: float) -> IntArray:
-    """Submission times, s, at which FIFO would see the load kept at `load`. Nothing is ever asked: FIFO only waits."""
+    """Return submission times, s, at which FIFO keeps the load at `load`. FIFO only waits and poses no questions."""
     world = _ClosedLoop(workload, load)
     now = 0
     while world._arrived < len(world.submitted):

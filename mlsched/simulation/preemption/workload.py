@@ -1,4 +1,4 @@
-"""A stream of TE and BE jobs for the preemption world, with the cluster it runs on."""
+"""Stream of TE and BE jobs for the preemption world, with its cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mlsched.simulation.nodes import amount, called, described
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Workload(Record):
-    """Jobs in submission order and the nodes they run on. All times in whole seconds."""
+    """Jobs in submission order and the nodes they run on. All times in integer seconds."""
 
     kind: ClassVar[str] = "preemption.workload"
     problem: ClassVar[str] = "preemption"
@@ -37,16 +37,16 @@ class Workload(Record):
 
     @property
     def cluster(self) -> str:
-        """The cluster in words, e.g. "84x(32 cpu, 256 ram, 8 gpu)"; node shapes in order of first appearance."""
+        """Describe the cluster, e.g. "84x(32 cpu, 256 ram, 8 gpu)"; node shapes in order of first appearance."""
         return described(self.node_capacity, self.resources)
 
 
-#: A queue of so many mean execution times at the last arrival is worth a warning; a burst or a closed loop stays below.
+#: Warn if the queue at the last arrival exceeds this many mean execution times; a burst or closed loop stays below.
 LONG_QUEUE = 5
 
 
 def never_start(workload: Workload) -> list[str]:
-    """Why some jobs can never start, and everything behind them neither, with the numbers; empty when all can."""
+    """List the jobs that can never start, and block all behind them, with the numbers; empty if all can."""
     fits = fits_somewhere(workload.demand, workload.node_capacity)
     if fits.all():
         return []
@@ -58,7 +58,7 @@ def never_start(workload: Workload) -> list[str]:
 
 
 def overload(workload: Workload) -> list[str]:
-    """On which resources the offered load outgrows the cluster while jobs arrive, with the numbers."""
+    """List the resources whose offered load exceeds the cluster while jobs arrive, with the numbers."""
     span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
     overloaded = []
     for name, load in offered_load(workload).items():
@@ -72,7 +72,7 @@ def overload(workload: Workload) -> list[str]:
 
 
 def offered_load(workload: Workload) -> dict[str, float]:
-    """Resource -> demand x execution time over capacity x span of the arrivals. Infinite for a burst at one instant."""
+    """Return resource -> demand x execution time over capacity x span of the arrivals; infinite for a burst."""
     span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
     total = workload.node_capacity.sum(axis=0)
     load = {}

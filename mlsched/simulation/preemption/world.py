@@ -1,15 +1,15 @@
-"""The preemption world: a cluster with one queue of jobs, where TE jobs may have BE jobs suspended.
+"""The preemption world: a cluster with one queue of jobs, in which TE jobs may have BE jobs suspended.
 
 At every scheduling event, in this order:
 
 1. completions and releases up to now, by time; a released victim returns to the top of the queue, earlier submissions
-   first;
+first;
 2. arrivals up to now;
 3. the queue from its top, first fit over the nodes, strict: a job that does not fit blocks all behind it. TE jobs are
-   above the victims, victims above the rest. A TE job that fits nowhere is a question: the answer gives it a node
-   (a reservation there until it starts) and victims, who get their signal now.
+above the victims, victims above the rest. A TE job without room is a question: the answer gives it a node (a
+reservation there until it starts) and victims, which get their signal now.
 
-Execution times are whole seconds and pass between scheduling events; starts happen at scheduling events only.
+Execution times are integer seconds and pass between scheduling events; starts happen only at scheduling events.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _END, _RELEASE = 0, 1
 
 
 class PreemptionWorld:
-    """State and dynamics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; the module's docstring gives the order of steps."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
@@ -46,37 +46,37 @@ class PreemptionWorld:
         self._node, self._start = np.full(jobs, -1), np.zeros(jobs, dtype=np.int64)
         self._ends = np.zeros(jobs, dtype=np.int64)
         self._preemptions = np.zeros(jobs, dtype=np.int64)
-        self._signal: dict[int, int] = {}  # draining victims: when they got their signal
+        self._signal: dict[int, int] = {}  # draining victims: time of their signal
         self._running_be: dict[int, None] = {}  # running, not draining, in order of start
         self._reservation: dict[int, int] = {}  # waiting TE jobs with a node
         self._te_queue: deque[int] = deque()
         self._victims: list[int] = []  # heap of suspended jobs: earlier submissions first
         self._queue: deque[int] = deque()
-        self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial of the start it belongs to)
+        self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial of its start)
         self._serial = [0] * jobs
         self._arrived, self._unfinished = 0, jobs
         self._asking: list[int] = []
-        self._refused: set[int] = set()  # TE jobs told to wait since a job last left a node
+        self._refused: set[int] = set()  # TE jobs answered with "wait" since a job last left a node
 
-    # -- the clock's side ---------------------------------------------------------------------------------------------
+    # -- clock interface ----------------------------------------------------------------------------------------------
 
     def next_event(self) -> int | None:
-        """The next arrival, completion or release."""
+        """Return the next arrival, completion or release."""
         self._drop_stale_events()
         times = [self._events[0][0]] if self._events else []
         arrival = self._next_arrival()
         return min(times + ([arrival] if arrival is not None else []), default=None)
 
     def pending(self) -> bool:
-        """Whether a TE job that was told to wait is to be asked for at the next tick, come what may."""
+        """Return True if the question of a waiting TE job is repeated at the next tick in any case."""
         return bool(self._refused) and self.options.ask_again == "tick"
 
     def unfinished(self) -> int:
-        """How many jobs are not finished yet."""
+        """Return the number of unfinished jobs."""
         return self._unfinished
 
     def advance(self, time: int) -> None:
-        """Let everything up to `time` happen and start what fits."""
+        """Process all events up to `time` and start the jobs that fit."""
         self.now = time
         if self.options.ask_again == "tick":
             self._refused.clear()
@@ -88,11 +88,11 @@ class PreemptionWorld:
         self._schedule()
 
     def ask(self) -> Instance | None:
-        """The decision about the TE jobs that wait without a node, if there is one."""
+        """Return the decision about the TE jobs that wait without a node, or None."""
         return self._instance() if self._asking else None
 
     def apply(self, plan: Plan) -> None:
-        """Signal the victims, reserve the chosen nodes, and go on with the queue."""
+        """Signal the victims, reserve the chosen nodes, and continue with the queue."""
         asked, self._asking = self._asking, []
         victims = [self._candidates[j] for j in plan.victims.tolist()]
         for job, node in zip(asked, plan.te_node.tolist(), strict=True):
@@ -118,10 +118,10 @@ class PreemptionWorld:
     def _enqueue(self, job: int) -> None:
         (self._te_queue if self._te[job] and self.options.te_first else self._queue).append(job)
 
-    # -- the queue ----------------------------------------------------------------------------------------------------
+    # -- queue --------------------------------------------------------------------------------------------------------
 
     def _schedule(self) -> None:
-        """Start jobs from the top of the queue until one is blocked or a question must be asked."""
+        """Start jobs from the top of the queue until a job is blocked or a question is due."""
         if self._start_te_jobs() and self._start_from(self._victims, heapq.heappop):
             while self._queue:
                 job = self._queue[0]
@@ -129,7 +129,7 @@ class PreemptionWorld:
                 if node >= 0:
                     self._place(self._queue.popleft(), node)
                 elif self._te[job]:
-                    # Without priority a TE job asks when it is its turn; from here on it waits at the very top.
+                    # Without priority a TE job asks when it is its turn; from then on it waits at the very top.
                     self._te_queue.append(self._queue.popleft())
                     self._schedule()
                     return
@@ -137,7 +137,7 @@ class PreemptionWorld:
                     return
 
     def _start_from(self, queue: Any, pop: Any) -> bool:
-        """Start the jobs of `queue` in order; False when one is blocked."""
+        """Start the jobs of `queue` in order; return False if one is blocked."""
         while queue:
             node = self.cluster.first_fit(self._fit[queue[0]])
             if node < 0:
@@ -146,7 +146,8 @@ class PreemptionWorld:
         return True
 
     def _start_te_jobs(self) -> bool:
-        """Start TE jobs, or ask for the first without room; True when the jobs behind may go on."""
+        """Start TE jobs, or pose the question of the first without room; return True if the jobs behind may continue.
+        """
         waiting = blocked = False
         for job in list(self._te_queue):
             if job in self._reservation:
@@ -160,7 +161,8 @@ class PreemptionWorld:
                 if node < 0:
                     if not self._refused:
                         self._question(job)
-                    # Asked jointly, a job behind may have a node already: its room must not stay reserved for ever.
+                    # In a joint question, a job behind may have a node already: its room must not stay reserved
+                    # forever.
                     blocked = True
                     continue
                 self._te_queue.remove(job)
@@ -168,7 +170,7 @@ class PreemptionWorld:
         return not blocked and (not waiting or self.options.blocking == "none")
 
     def _start_reserved(self, job: int) -> bool:
-        """Start a TE job on its reserved node, or elsewhere where allowed; False when it still waits."""
+        """Start a TE job on its reserved node, or elsewhere if allowed; return False if it still waits."""
         home, demand = self._reservation[job], self._demand[job]
         self.cluster.cancel(home, demand)
         node = home if self.cluster.fits(home, demand) else -1
@@ -183,7 +185,7 @@ class PreemptionWorld:
         return True
 
     def _question(self, job: int) -> None:
-        """Ask for `job`, or for all TE jobs that wait without a node."""
+        """Pose the question for `job`, or for all TE jobs that wait without a node."""
         if self.options.asked == "all":
             self._asking = [j for j in self._te_queue if j not in self._reservation]
         else:
@@ -215,7 +217,7 @@ class PreemptionWorld:
             self._release(job, self.now)
 
     def _release(self, job: int, time: int) -> None:
-        """A victim's grace period is over: back to the top of the queue with what is left of its work."""
+        """Return a victim to the top of the queue with its remaining work, at the end of its grace period."""
         elapsed = time - int(self._start[job])
         if not self._grace[job]:
             elapsed -= elapsed % self.options.snapshot
@@ -240,10 +242,10 @@ class PreemptionWorld:
         while self._events and self._events[0][3] != self._serial[self._events[0][2]]:
             heapq.heappop(self._events)
 
-    # -- the question -------------------------------------------------------------------------------------------------
+    # -- question -----------------------------------------------------------------------------------------------------
 
     def _instance(self) -> Instance:
-        """The decision as an instance, by the trusted path: fresh arrays, no validation (about 40 microseconds)."""
+        """Build the decision as an instance, by the trusted path: fresh arrays, unvalidated (about 40 microseconds)."""
         w, cluster = self.workload, self.cluster
         self._candidates = list(self._running_be)
         jobs = np.array(self._candidates, dtype=np.int64)
@@ -269,7 +271,7 @@ class PreemptionWorld:
         )
 
     def _maxima(self, jobs: Any) -> tuple[int, int]:
-        """Eq. 3's maxima over all running BE jobs, the draining ones included."""
+        """Return Eq. 3's maxima over all running BE jobs, the draining ones included."""
         running = np.append(jobs, np.array(list(self._signal), dtype=np.int64))
         size = largest_size(self.workload.demand[running], self.workload.node_capacity[self._node[running]])
         return size, int(self.workload.grace[running].max(initial=0))

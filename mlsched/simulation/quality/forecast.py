@@ -1,7 +1,7 @@
-"""What the scheduler knows of the jobs: predicted losses from the reported ones, as the tables of an instance.
+"""Predicted losses from the reported ones, as the tables of an instance.
 
-The predictor sees the losses reported so far (at most its window of them) and never the curve behind them, and target
-losses as far as `hints` says; only `information=oracle` reads the truth.
+The predictor sees the losses reported so far (at most its window of them) and never the true curve. It sees target
+losses as far as `hints` allows; only `information=oracle` reads the true curve.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from mlsched.instances.quality.tables import gain_table, loss_table
 from mlsched.simulation.quality.options import Options
 from mlsched.simulation.quality.workload import NANO, NO_TARGET, Workload
 
-#: What is still to come after the first iteration of a newcomer: as much as that brings (`Predictor` assumes the same
-#: of two losses).
+#: Expected loss reduction after the first iteration of a newcomer, as a share of the total (`Predictor` assumes the
+#: same of two losses).
 FIRST_SHARE = 0.5
 
 
 class Forecaster:
-    """Tables of any subset of a workload's jobs; keeps the last fits to start the next ones from."""
+    """Tables of any subset of a workload's jobs; keeps the last fits as starting points of the next."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.predictor = workload, options, Predictor()
@@ -34,11 +34,12 @@ class Forecaster:
         changes = np.abs(np.diff(self._loss, axis=1, prepend=self._loss[:, :1]))
         given = (workload.target != NO_TARGET) & (options.hints != "unknown")
         self._target = np.where(given, workload.target / NANO, np.nan)
-        self._largest = np.maximum.accumulate(changes, axis=1)  # by iteration: the largest change up to it
+        self._largest = np.maximum.accumulate(changes, axis=1)  # largest change up to each iteration
         self._fits: Fits = unfitted(len(workload.submit))
 
     def tables(self, jobs: IntArray, served: IntArray, width: int) -> tuple[IntArray, IntArray]:
-        """`gain` and `loss` (ppm, jobs x (width + 1)) of `jobs` that have done `served` core-milliseconds each."""
+        """Return `gain` and `loss` (ppm, shape (jobs, width + 1)) of jobs with `served` core-milliseconds of work done.
+        """
         work = self.workload.work[jobs]
         seen = served // work
         spent = served[:, None] + np.arange(width + 1) * (1000 * self.options.epoch)
@@ -61,7 +62,7 @@ class Forecaster:
         return gain, loss
 
     def _predictions(self, jobs: IntArray, seen: IntArray) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
-        """The predicted loss at any iterations, and the final one, in the jobs' units."""
+        """Return functions of the predicted loss at any iterations, and the final one, in the jobs' units."""
         if self.options.information == "oracle":
             return lambda k: self._truth(jobs, k), self.workload.lowest[jobs] / NANO
         window = self._window(jobs, seen)
@@ -76,7 +77,7 @@ class Forecaster:
         return lambda k: np.fmax(forecast.loss_at(k), target[:, None]), final
 
     def _window(self, jobs: IntArray, seen: IntArray) -> Window:
-        """The latest losses of each job, packed as `Window.pack` would."""
+        """Return the latest losses of each job, packed as by `Window.pack`."""
         lengths = np.minimum(seen + 1, self.predictor.window)
         height = int(lengths.max(initial=1))
         row = np.arange(height)[:, None]
@@ -91,7 +92,7 @@ class Forecaster:
         return np.asarray((1 - part) * self._loss[rows, low] + part * self._loss[rows, np.minimum(low + 1, last)])
 
     def _keep(self, fits: Fits, jobs: IntArray) -> None:
-        """Remember the fits of `jobs`; those of the others stay."""
+        """Store the fits of `jobs`; those of other jobs stay."""
         place = np.full(len(self.workload.submit), -1)
         place[jobs] = np.arange(len(jobs))
         self._fits = fits.take(place)

@@ -1,4 +1,4 @@
-"""The interpretations of the SLAQ paper that change results: one field each."""
+"""Interpretations of the SLAQ paper that change results: one field each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a quality run comes to: per-job columns, figures of merit (Section 6.2), and losses and cores over time."""
+"""Results of a quality run: per-job columns, figures of merit (Section 6.2), and losses and cores over time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ GROUPS = {"high": 0.25, "medium": 0.5, "low": 1.0}
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value per job, times in s after its submission: start, time to 90 and 95 % of the loss
-    reduction, completion; loss_seconds (integral of its normalised loss over its stay); core_seconds held.
+    """Return column name -> one value per job, times in s after its submission.
+
+    The columns are start, time to 90 and 95 % of the loss reduction, completion, loss_seconds (integral of the
+    normalised loss over its stay) and core_seconds used.
     """
     c, count = log.columns(), len(workload.submit)
     start = np.full(count, np.nan)
@@ -41,14 +43,15 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def reached(workload: Workload, log: Log, share: float) -> Floats:
-    """Seconds from each job's submission to the first iteration that reports so much of its loss reduction."""
+    """Return seconds from each job's submission to the first iteration that reports this share of its loss reduction.
+    """
     below = workload.normalised() <= 1 - share + 1e-12
-    needed = np.minimum(below.argmax(axis=1), workload.last)  # without a reduction to be had: 0 iterations
+    needed = np.minimum(below.argmax(axis=1), workload.last)  # 0 iterations if the loss cannot fall
     return _when(workload, log, needed * workload.work)
 
 
 def _when(workload: Workload, log: Log, served: IntArray) -> Floats:
-    """Seconds from submission until each job has done `served` core-milliseconds."""
+    """Return seconds from submission until each job has done `served` core-milliseconds."""
     c = log.columns()
     order = np.argsort(c["job"], kind="stable")
     job, start, after, cores = (c[name][order] for name in ("job", "start", "served", "cores"))
@@ -63,10 +66,12 @@ def _when(workload: Workload, log: Log, served: IntArray) -> Floats:
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """A run between its scheduling events: m intervals, each of `seconds` from `time` on.
+    """Run between its scheduling events: m intervals, each of `seconds` from `time` on.
 
-    active: jobs x m, whether a job is there; loss: its normalised loss at the interval's start; cores: what it holds (0
-    once it is done, though its cores are taken back at the next scheduling event only).
+    Attributes:
+        active: Jobs present in each interval, shape (jobs, m).
+        loss: Normalised loss at the interval's start.
+        cores: Cores in use; 0 once the job is done, though its cores are taken back only at the next scheduling event.
     """
 
     time: IntArray
@@ -76,14 +81,14 @@ class Course:
     cores: IntArray
 
     def average_loss(self) -> Floats:
-        """Mean normalised loss over the active jobs of each interval, NaN where there are none (Fig. 7(a))."""
+        """Return the mean normalised loss of the active jobs of each interval, NaN without active jobs (Fig. 7(a))."""
         count = self.active.sum(axis=0)
         total = np.where(self.active, self.loss, 0.0).sum(axis=0)
         mean: Any = np.divide(total, count, out=np.full(len(self.time), np.nan), where=count > 0)
         return np.asarray(mean, dtype=np.float64)
 
     def groups(self) -> dict[str, tuple[Floats, Floats]]:
-        """Fig. 8: group -> (share of the cores in use, share of the jobs) in each interval with at least 4 jobs.
+        """Return Fig. 8: group -> (share of the cores in use, share of the jobs) in each interval with at least 4 jobs.
 
         Active jobs in order of falling loss: the first quarter, the second, the other half.
         """
@@ -102,7 +107,7 @@ class Course:
 
 
 def course(workload: Workload, log: Log) -> Course:
-    """The run interval by interval; an interval begins where some job got cores, and where some job came or left."""
+    """Return the run interval by interval; an interval begins at each allocation of cores, arrival and departure."""
     c = log.columns()
     time = np.unique(np.concatenate([c["start"], c["end"], workload.submit]))
     count = len(workload.submit)
@@ -123,17 +128,19 @@ def course(workload: Workload, log: Log) -> Course:
 
 
 def _loss_seconds(workload: Workload, log: Log, completion: Floats) -> Floats:
-    """Integral of each job's normalised loss from submission to completion, its loss taken at each interval's start."""
+    """Integrate each job's normalised loss from submission to completion, with the loss at each interval's start."""
     over_time = course(workload, log)
     stay = np.clip((workload.submit + completion)[:, None] - over_time.time, 0, over_time.seconds)
     return np.asarray(np.where(over_time.active, over_time.loss * stay, 0.0).sum(axis=1))
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
-    """The paper's figures of merit, and those it leaves out.
+    """Return the paper's figures of merit and additional ones; times in s, means over the jobs.
 
-    average_loss: over the active jobs, averaged over the time in which there are any; summed_loss: their sum, averaged
-    likewise; loss_seconds: a job's integral. cores_by_loss: Fig. 8. Times in s, means over the jobs.
+    - average_loss: mean over the active jobs, averaged over the time with active jobs.
+    - summed_loss: sum over the active jobs, averaged over the same time.
+    - loss_seconds: a job's integral.
+    - cores_by_loss: Fig. 8.
     """
     table, over_time = jobs(workload, log), course(workload, log)
     busy = over_time.active.any(axis=0)
@@ -165,7 +172,7 @@ def _mean(values: Floats) -> float | None:
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
-    """Samples for plots of distributions."""
+    """Return samples for plots of distributions."""
     table = jobs(workload, log)
     return {f"time to {level} % loss reduction [s]": table[f"time_to_{level}_s"] for level in LEVELS} | {
         "completion time [s]": table["completion_s"]

@@ -1,17 +1,17 @@
-"""An independent check of a finished quality run, from the workload, the options and the log alone.
+"""Independent check of a finished quality run, using only the workload, the options and the log.
 
-1. Every row names a job and a segment of time; no job holds two segments at once, none before its submission.
-2. At every scheduling event (a segment starts or ends, a job or a non-ML job comes or goes), all cores held, those of
-   non-ML jobs included, are within the cluster's.
+1. Every row names a job and a segment of time; jobs never have two segments at once, or one before submission.
+2. At every scheduling event (a segment starts or ends, a job or a non-ML job arrives or leaves), all cores in use,
+those of non-ML jobs included, are within the cluster's.
 3. Every segment keeps its job's cap. At every scheduling event jobs run in arrival order: those for which `least` cores
-   are there hold at least so many, the others none.
-4. Work is conserved: what a job has done grows by cores x time in each segment, up to the iteration with which it
-   leaves, which it reaches in its last segment and in no earlier one. That is the first to report a loss at or below
-   its target, else its last.
+are available get at least `least`, the others zero.
+4. Work is conserved: a job's work grows by cores x time in each segment, up to the iteration with which it leaves. It
+reaches that iteration in its last segment and not before. That iteration is the first to report a loss at or below its
+target, else its last.
 5. The loss at the end of a segment is the true curve's at the iterations done.
-6. Segments start at scheduling events; where the clock ticks only, they end at the next tick.
+6. Segments start at scheduling events; with ticks only, they end at the next tick.
 
-Shares no code with the world; plain Python integers and fractions.
+The module shares no code with the world and uses plain Python integers and fractions.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from mlsched.simulation.quality.options import Options
 from mlsched.simulation.quality.workload import Workload
 from mlsched.simulation.wake import Wake
 
-#: The world computes the loss between two iterations in floats: so far may it be off, of the loss in question.
+#: The world interpolates losses in floats; relative tolerance of the check.
 ROUNDING = Fraction(1, 10**12)
 
 Row = tuple[int, ...]
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    """Return the violations of a run, by kind; empty if it is sound."""
     findings = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
@@ -74,7 +74,7 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
 
 
 def _work_until_it_leaves(workload: Workload, job: int) -> int:
-    """Core-milliseconds of all iterations of a job, or of those up to the first that reports its target loss."""
+    """Return the core-milliseconds of a job's iterations, up to the first that reports its target loss."""
     iterations, target = int(workload.iterations[job]), int(workload.target[job])
     reported = workload.loss[job, 1 : iterations + 1].tolist()
     iterations = next((k for k, loss in enumerate(reported, 1) if loss <= target), iterations)
@@ -82,7 +82,7 @@ def _work_until_it_leaves(workload: Workload, job: int) -> int:
 
 
 def _is_loss(workload: Workload, options: Options, job: int, served: int, loss: int) -> bool:
-    """Whether `loss` is the true one after `served` core-milliseconds."""
+    """Check that `loss` is the true loss after `served` core-milliseconds."""
     whole, rest = divmod(served, int(workload.work[job]))
     if not 0 <= whole <= int(workload.iterations[job]):
         return False
@@ -95,7 +95,7 @@ def _is_loss(workload: Workload, options: Options, job: int, served: int, loss: 
 
 
 def _wakes(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
-    """When cores were, or had to be, shared anew."""
+    """Return the times at which cores were, or had to be, shared."""
     events = workload.submit.tolist() + workload.other_submit.tolist()
     events += (workload.other_submit + workload.other_seconds).tolist()
     if not wake.events:
@@ -106,7 +106,7 @@ def _wakes(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
 def _check_sharing(
     workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], findings: Findings
 ) -> None:
-    """Capacity, least and arrival order at every scheduling event."""
+    """Check capacity, least and arrival order at every scheduling event."""
     everything = [row for each in rows.values() for row in each]
     gone = {job: row[2] for job, each in rows.items() for row in each if row[4] >= _work_until_it_leaves(workload, job)}
     times = _wakes(workload, wake, everything)
@@ -130,7 +130,7 @@ def _check_sharing(
 
 
 def _others(workload: Workload, options: Options, time: int, active: int) -> int:
-    """Cores of the non-ML jobs that are there at `time`."""
+    """Return the cores of the non-ML jobs present at `time`."""
     jobs = zip(
         workload.other_submit.tolist(), workload.other_seconds.tolist(), workload.other_cores.tolist(), strict=True
     )

@@ -1,4 +1,4 @@
-"""A rule's answer to a horizon: the clock runs it on the horizon's jobs, and the cores it gives out are the plan."""
+"""Rollout of a rule over a horizon: the clock runs it on the horizon's jobs, and its allocations are the plan."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mlsched.simulation.quality.workload import NANO, Workload
 from mlsched.simulation.quality.world import QualityWorld
 from mlsched.simulation.wake import Wake
 
-#: Parts of a job's own unit of loss in a horizon, and how many of a workload's make one.
+#: Parts of a workload's loss unit per part of a horizon's.
 NANO_PER_PPM = NANO // PPM
 
 
 def rollout(instance: Horizon, rule: Rule, seed: int) -> Epochs:
-    """The cores that `rule` gives out over the horizon. It sees what the horizon says rules see."""
+    """Return the cores that `rule` allocates over the horizon, with the information that the horizon gives to rules."""
     return epochs_of(instance, logged(instance, rule, seed))
 
 
 def logged(instance: Horizon, rule: Rule, seed: int) -> Log:
-    """The log of a rule's run over a horizon."""
+    """Return the log of a rule's run over a horizon."""
     if not len(instance.submit):
         return Log()
     world = QualityWorld(workload_of(instance), options_of(instance))
@@ -36,7 +36,7 @@ def logged(instance: Horizon, rule: Rule, seed: int) -> Log:
 
 
 def epochs_of(horizon: Horizon, log: Log) -> Epochs:
-    """The plan of a finished run."""
+    """Return the plan of a finished run."""
     columns = log.columns()
     epoch = columns["start"] // horizon.epoch
     cores = np.zeros((int(epoch.max(initial=-1)) + 1, len(horizon.submit)), dtype=np.int64)
@@ -45,19 +45,19 @@ def epochs_of(horizon: Horizon, log: Log) -> Epochs:
 
 
 def wake_of(horizon: Horizon) -> Wake:
-    """The cadence of a horizon."""
+    """Return the cadence of a horizon."""
     return Wake.parse(f"interval:{horizon.epoch}")
 
 
 def options_of(horizon: Horizon) -> Options:
-    """The interpretations of the world that a horizon is about."""
+    """Return the world's interpretations of a horizon."""
     information: Any = horizon.information
     normalise: Any = horizon.normalise
     return Options(epoch=horizon.epoch, least=horizon.least, information=information, normalise=normalise)
 
 
 def workload_of(horizon: Horizon) -> Workload:
-    """The horizon's jobs as a workload."""
+    """Convert the horizon's jobs to a workload."""
     return Workload(
         cores=horizon.cores,
         submit=horizon.submit,

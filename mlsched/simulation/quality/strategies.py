@@ -1,7 +1,7 @@
 """Hypothesis strategies of small quality workloads and of the world's options, and rules that act at random.
 
-Few distinct numbers, so that bursts, full clusters, jobs that wait, flat and rising losses and iterations that just
-fill an epoch are common.
+Few distinct numbers, so that the following are common: bursts, full clusters, waiting jobs, flat and rising losses, and
+iterations that just fill an epoch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @functools.cache
 def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchStrategy[Workload]:
-    """Workloads of at most so many jobs, cores and iterations per job, every cap at least 2."""
+    """Return a strategy of workloads up to these numbers of jobs, cores and iterations per job, every cap at least 2.
+    """
     from hypothesis import strategies as st
 
     @st.composite
@@ -55,13 +56,13 @@ def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchSt
 
 
 def roomy(workload: Workload) -> Workload:
-    """The same jobs, with a core more for each of them, and those that others ask for."""
+    """Return the same jobs with one more core for each of them, and the cores that non-ML jobs request."""
     more = len(workload.submit) + int(workload.other_cores.sum())
     return workload.replace(cores=min(workload.cores + more, UNLIMITED))
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Interpretations of the world, every field drawn. Every job that may run gets a core, so that every run ends."""
+    """Return a strategy of the world's interpretations; every job that may run gets a core, so that every run ends."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(
@@ -81,7 +82,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
 
 def any_plan(instance: Instance, *, rng: np.random.Generator, share: float = 0.8) -> Plan:
-    """The least for every job that runs, and of the other cores about a share, to jobs at random."""
+    """Draw a plan: the least for every running job, and about a share of the other cores to random jobs."""
     running = instance.running
     cores = np.full(len(running), instance.least, dtype=np.int64)
     for _ in range(max(0, instance.available - int(cores.sum()))):

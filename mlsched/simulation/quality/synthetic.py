@@ -1,8 +1,8 @@
-"""Where quality workloads come from: Table 1's algorithms, recorded learning curves, or the jobs of a trace.
+"""Sources of quality workloads: Table 1's algorithms, recorded learning curves, or the jobs of a trace.
 
-Arrivals are Poisson (Section 6.2.1), rounded down to whole seconds, the first at 0. The paper prints neither what an
-iteration costs nor how loaded its cluster was: `load` sets both, as expected core-seconds of a job over those that the
-cluster has between two arrivals. All interpretations of one seed draw the same jobs; only their scale differs.
+Arrivals are Poisson (Section 6.2.1), rounded down to integer seconds, the first at 0. The paper prints neither the cost
+of an iteration nor the load of its cluster. `load` sets both: expected core-seconds of a job over the core-seconds of
+the cluster between two arrivals. All interpretations of one seed draw the same jobs; only their scale differs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MEAN_CORE_SECONDS = float(np.mean([row.core_seconds for row in TABLE_1]) * np.ex
 
 @dataclasses.dataclass(frozen=True)
 class Sizes(ValidatedFields):
-    """Parameters of `table1`, whose docstring has their meaning."""
+    """Parameters of `table1`; its docstring describes them."""
 
     jobs: Count = 160
     cores: Count = PAPER_CORES
@@ -52,15 +52,24 @@ class Sizes(ValidatedFields):
 @flatten_groups
 @validate_arguments
 def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
-    """The paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
+    """Draw the paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
 
-    mean_arrival: seconds between two arrivals. load: offered load. iterations: where a job is converged; threshold:
-    it is converged earlier, after the first change of loss below so much of its largest one (Fig. 1: 0.0001), 0: never.
-    cap: most cores of a job, 0: none. noise: fluctuation of a loss over what is left of it. important: share of jobs
-    of weight 2..5. other_jobs: number of non-ML jobs, each asking for a tenth of the cores for ten arrivals' time.
-    target: the share of its loss reduction after which a job stops, by a target loss of its own (Section 7), 0: none;
-    hinted: "all" jobs have one, or the "nonconvex" ones of Table 1. The iterations that they save are not made up for:
-    the offered load falls below `load`.
+    The iterations saved by targets are not replaced: the offered load falls below `load`.
+
+    Args:
+        seed: Seed of the draws.
+        sizes: Parameters with the following fields.
+        mean_arrival: Seconds between two arrivals.
+        load: Offered load.
+        iterations: Iterations until a job is converged.
+        threshold: It is converged earlier, after the first change of loss below this share of its largest change (Fig.
+            1: 0.0001); 0: never.
+        cap: Most cores of a job; 0: unlimited.
+        noise: Fluctuation of a loss relative to the remaining reduction.
+        important: Share of jobs of weight 2..5.
+        other_jobs: Number of non-ML jobs, each with a tenth of the cores for ten arrivals' time.
+        target: Share of its loss reduction after which a job stops, by its own target loss (Section 7); 0: without.
+        hinted: Jobs with a target loss: "all", or the "nonconvex" ones of Table 1.
     """
     check_size("jobs x iterations", sizes.jobs * sizes.iterations)
     rng = np.random.default_rng([seed, sizes.jobs])
@@ -104,11 +113,22 @@ def recorded(
     cap: int = 0,
     target: Share = 0.0,
 ) -> Workload:
-    """Jobs that train as recorded curves did, drawn evenly from the file `path`, with Poisson arrivals.
+    """Draw jobs that train as recorded in the file `path`, drawn evenly, with Poisson arrivals.
 
-    layout: "algoperf" or "pollux" (`instances.traces`). Every curve is resampled to so many iterations of equal cost:
-    the records do not say what an iteration costs on a core. Curves whose loss never falls are left out. target: the
-    share of its loss reduction after which each job stops (Section 7), 0: none.
+    Every curve is resampled to `iterations` iterations of equal cost: the records lack the cost of an iteration on a
+    core. Curves whose loss never falls are left out.
+
+    Args:
+        path: File of curves.
+        layout: "algoperf" or "pollux" (`instances.traces`).
+        jobs: Number of jobs.
+        seed: Seed of the draws.
+        cores: Cores of the cluster.
+        mean_arrival: Seconds between two arrivals.
+        load: Offered load.
+        iterations: Iterations of each job.
+        cap: Most cores of a job; 0: unlimited.
+        target: Share of its loss reduction after which each job stops (Section 7); 0: without.
     """
     check_size("jobs x iterations", jobs * iterations)
     curves = algoperf.read_curves(path) if layout == "algoperf" else pollux.read_curves(path)
@@ -148,12 +168,21 @@ def from_trace(
     target: Share = 0.0,
     hinted: Literal["all", "nonconvex"] = "all",
 ) -> Workload:
-    """A trace's jobs as training jobs, a "core" being a GPU: no trace holds losses, so they are drawn from Table 1.
+    """Convert a trace's jobs to training jobs, a "core" being a GPU.
 
-    A job's GPUs x duration become the work of its iterations, a share of a GPU as what it is; jobs without a GPU are
-    left out, and the source says how many. capped: a job can use no more whole GPUs than it had, rounded up. cores:
-    GPUs of the cluster; 0: those of `nodes`, or else what the jobs need at a load of 1. arrivals: factor on the arrival
-    rate. target, hinted: as in `table1`; the iterations that are saved shorten the traced jobs.
+    Traces lack losses, which are drawn from Table 1. A job's GPUs x duration become the work of its iterations, with
+    shares of a GPU as fractions. Jobs without a GPU are left out; the source gives their number.
+
+    Args:
+        trace: Jobs of the trace.
+        nodes: Nodes of the cluster, shape (nodes, resources).
+        seed: Seed of the draws.
+        cores: GPUs of the cluster; 0: those of `nodes`, or else the jobs' demand at a load of 1.
+        arrivals: Factor on the arrival rate.
+        iterations: Iterations of each job.
+        noise: Fluctuation of a loss, as in `table1`.
+        capped: Cap a job at its GPUs in the trace, rounded up.
+        target, hinted: As in `table1`; the saved iterations shorten the traced jobs.
     """
     kept = np.flatnonzero(trace.gpus_milli > 0)
     if not kept.size:
@@ -186,14 +215,14 @@ def from_trace(
 
 
 def _poisson(rng: np.random.Generator, jobs: int, mean: float) -> IntArray:
-    """Submission times, s, the first 0."""
+    """Draw submission times in s, the first 0."""
     gaps = rng.exponential(1.0, jobs) * mean
     gaps[:1] = 0
     return np.floor(np.cumsum(gaps)).astype(np.int64)
 
 
 def _factor(load: float, cores: int, mean_arrival: float, expected: float) -> float:
-    """On core-seconds: what makes `expected` core-seconds per job this load; without arrivals over time, no change."""
+    """Return the factor on core-seconds that gives this load; 1 if arrivals take no time."""
     return load * cores * mean_arrival / expected if mean_arrival else 1.0
 
 
@@ -209,7 +238,7 @@ def _workload(
     cap: CountOrNone = 0,
     weight: IntArray | None = None,
 ) -> Workload:
-    """Histories with losses after iterations 0, 1, ... as jobs."""
+    """Build jobs from histories with losses after iterations 0, 1, ..."""
     jobs, none = len(histories), np.zeros(0, dtype=np.int64)
     losses = np.stack([h.losses for h in histories])
     fields: dict[str, Any] = {"other_submit": none, "other_seconds": none, "other_cores": none}
@@ -228,18 +257,19 @@ def _workload(
 
 
 def _hinted(histories: Sequence[History], which: str) -> npt.NDArray[np.bool_]:
-    """Which jobs of Table 1 have a target loss."""
+    """Return which jobs of Table 1 have a target loss."""
     return np.array([which == "all" or not algorithm(h.workload).convex for h in histories], dtype=bool)
 
 
 def _targets(made: Workload, share: float, hinted: npt.NDArray[np.bool_]) -> IntArray:
-    """Target losses at `share` of each hinted job's loss reduction; none for jobs whose loss never falls."""
+    """Return target losses at `share` of each hinted job's loss reduction; NO_TARGET for jobs whose loss never falls.
+    """
     span = np.rint(share * (made.loss[:, 0] - made.lowest)).astype(np.int64)
     return np.where(hinted & (span > 0), made.loss[:, 0] - span, NO_TARGET)
 
 
 def _converged(losses: np.ndarray[Any, np.dtype[np.float64]], threshold: float) -> IntArray:
-    """The first iteration whose change of loss is below `threshold` of the largest so far; else the last."""
+    """Return the first iteration whose change of loss is below `threshold` of the largest so far; else the last."""
     changes = np.abs(np.diff(losses, axis=1))
     small = changes < threshold * np.maximum.accumulate(changes, axis=1)
     return np.asarray(np.where(small.any(axis=1), small.argmax(axis=1) + 1, changes.shape[1]))

@@ -17,7 +17,7 @@ from mlsched.core.record import Record
 NANO = 10**9
 #: In `Workload.target`: the job has no target loss.
 NO_TARGET = -EXACT
-#: Offered loads up to here are not worth a warning.
+#: Warn only above this offered load.
 FULL_LOAD = 1.05
 
 
@@ -25,10 +25,10 @@ FULL_LOAD = 1.05
 class Workload(Record):
     """Jobs in arrival order on `cores` cores (SLAQ Section 6.1).
 
-    A job is done after so many `iterations`: the maker of the workload decides what "converged" is (Section 6.2.1: the
-    100th iteration). One with a target loss (Section 7, "hint") is done earlier, after the first iteration that reports
-    a loss at or below it. `loss[j, k]` is what the job reports after k iterations, whatever cores it ran on (footnote
-    4); columns beyond its last iteration are not read. Non-ML jobs hold cores for a fixed time from submission on.
+    A job is done after `iterations`: the maker of the workload defines convergence (Section 6.2.1: the 100th
+    iteration). A job with a target loss (Section 7, "hint") is done earlier, after the first iteration that reports a
+    loss at or below it. `loss[j, k]` is the job's reported loss after k iterations, on any number of cores (footnote
+    4); columns beyond its last iteration are not read. Non-ML jobs use cores for a fixed time from submission on.
     """
 
     kind: ClassVar[str] = "quality.workload"
@@ -61,24 +61,27 @@ class Workload(Record):
 
     @functools.cached_property
     def last(self) -> IntArray:
-        """Iterations after which each job leaves: up to the first loss at or below its target, else all of them."""
+        """Return the iterations until each job leaves: up to the first loss at or below its target, else all."""
         hit = (self.loss <= self.target[:, None]) & (self.target != NO_TARGET)[:, None]
         first = np.where(hit.any(axis=1), hit.argmax(axis=1), self.iterations)
         return np.asarray(np.minimum(first, self.iterations))
 
     @functools.cached_property
     def total(self) -> IntArray:
-        """Core-milliseconds until each job leaves."""
+        """Return the core-milliseconds until each job leaves."""
         return self.work * self.last
 
     @functools.cached_property
     def lowest(self) -> IntArray:
-        """Lowest loss of each job until it leaves: the final loss of the normalisation (6.2)."""
+        """Return the lowest loss of each job until it leaves: the final loss of the normalisation (6.2)."""
         beyond = np.arange(self.loss.shape[1]) > self.last[:, None]
         return np.asarray(np.where(beyond, EXACT, self.loss).min(axis=1, initial=EXACT))
 
     def normalised(self) -> npt.NDArray[np.float64]:
-        """True losses, jobs x points: 1 before the first iteration, 0 at the lowest; 0 where nothing can be gained."""
+        """Return true losses, shape (jobs, points): 1 before the first iteration, 0 at the lowest.
+
+        All are 0 if the loss cannot fall.
+        """
         span = self.loss[:, 0] - self.lowest
         above = self.loss - self.lowest[:, None]
         scaled: Any = np.divide(above, span[:, None], out=np.zeros(above.shape), where=span[:, None] > 0)
@@ -86,17 +89,17 @@ class Workload(Record):
 
     @property
     def cluster(self) -> str:
-        """The cluster in words."""
+        """Describe the cluster in words."""
         return f"{self.cores} cores"
 
 
 def never_start(workload: Workload) -> list[str]:
-    """Why some jobs can never start: every job can use one core, and non-ML jobs end, so there is no reason."""
+    """Return an empty list: every job can use one core, and non-ML jobs end."""
     return []
 
 
 def overload(workload: Workload) -> list[str]:
-    """Whether more work arrives than the cores can do while jobs arrive, with the numbers."""
+    """Report whether the arriving work exceeds the cores' capacity while jobs arrive, with the numbers."""
     load = offered_load(workload)
     if len(workload.submit) < 2 or load <= FULL_LOAD:
         return []
@@ -104,7 +107,7 @@ def overload(workload: Workload) -> list[str]:
 
 
 def offered_load(workload: Workload) -> float:
-    """Core-seconds of all jobs but the last over those that there are until it arrives; infinite for a burst."""
+    """Return core-seconds of all jobs but the last over those available until its arrival; infinite for a burst."""
     if len(workload.submit) < 2:
         return 0.0
     span = int(workload.submit[-1] - workload.submit[0])

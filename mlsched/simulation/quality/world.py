@@ -1,16 +1,16 @@
-"""The quality world: a cluster of C cores that training jobs share, and re-share at every scheduling event.
+"""The quality world: training jobs share a cluster of C cores, reallocated at every scheduling event.
 
 At every scheduling event, in this order:
 
-1. every job that holds cores has done cores x elapsed time of work since the last scheduling event; one that has done
-   all of its iterations, or has reported a loss at or below its target, left when it had (its cores idle until now:
-   they are taken back at scheduling events only);
+1. every job with cores has done cores x elapsed time of work since the last scheduling event. A job that has done all
+of its iterations, or has reported a loss at or below its target, left at that time. Its cores idle until now: they are
+taken back only at scheduling events;
 2. arrivals up to now, non-ML jobs included;
-3. the cores are shared anew. Non-ML jobs hold theirs; jobs for which `least` cores are no longer there wait in arrival
-   order; where there is no choice (all caps of the others fit, or nothing beyond `least` each is there) the cores
-   are handed out, else the solver is asked.
+3. the cores are shared. Non-ML jobs keep theirs; jobs for which `least` cores are not available wait in arrival order.
+Without a choice (all caps of the others fit, or only `least` each is available) the cores are allocated directly, else
+the solver is called.
 
-An iteration costs c S core-seconds on any number of cores (4.2.1). Work is counted in whole core-milliseconds.
+An iteration costs c S core-seconds on any number of cores (4.2.1). Work is counted in integer core-milliseconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mlsched.simulation.quality.workload import Workload
 
 
 class QualityWorld:
-    """State and dynamics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; the module's docstring gives the order of steps."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
@@ -39,9 +39,9 @@ class QualityWorld:
         self.now = 0
         jobs = len(workload.submit)
         self._served, self._cores = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
-        self._active: IntArray = np.zeros(0, dtype=np.int64)  # arrived and not done, in arrival order
+        self._active: IntArray = np.zeros(0, dtype=np.int64)  # arrived and unfinished, in arrival order
         self._arrived, self._unfinished = 0, jobs
-        self._running = 0  # how many of the active jobs may hold cores
+        self._running = 0  # number of active jobs that may use cores
         self._available = workload.cores
         self._asking = False
         self._question: Instance | None = None
@@ -49,10 +49,10 @@ class QualityWorld:
         comings = np.concatenate([workload.other_submit, workload.other_submit + workload.other_seconds])
         self._changes: IntArray = np.unique(comings)
 
-    # -- the clock's side ---------------------------------------------------------------------------------------------
+    # -- clock interface ----------------------------------------------------------------------------------------------
 
     def next_event(self) -> int | None:
-        """The next arrival, completion, or change of what non-ML jobs hold."""
+        """Return the next arrival, completion, or change of the non-ML jobs' cores."""
         times = []
         if self._arrived < len(self.workload.submit):
             times.append(int(self.workload.submit[self._arrived]))
@@ -65,15 +65,15 @@ class QualityWorld:
         return min(times, default=None)
 
     def pending(self) -> bool:
-        """Whether cores are to be shared anew at the next tick: as long as there are jobs."""
+        """Return True if there are jobs to share the cores among at the next tick."""
         return bool(self._active.size)
 
     def unfinished(self) -> int:
-        """How many jobs are not finished yet."""
+        """Return the number of unfinished jobs."""
         return self._unfinished
 
     def advance(self, time: int) -> None:
-        """Let everything up to `time` happen; hand out cores where there is no choice."""
+        """Process all events up to `time`; allocate cores if there is no choice."""
         self._work(time)
         self.now, self._question = time, None
         last = int(np.searchsorted(self.workload.submit, time, side="right"))
@@ -90,15 +90,16 @@ class QualityWorld:
             self._cores[self._active[: self._running]] = caps if spare else self.options.least
 
     def ask(self) -> Instance | None:
-        """How to share the cores until the next scheduling event."""
+        """Return the question of sharing the cores until the next scheduling event."""
         if not self._asking:
             return None
-        if self._question is None:  # the forecaster starts from its last fits: asked again, it would say more
+        # the forecaster starts from its last fits, so a second call would give another prediction
+        if self._question is None:
             self._question = self._instance()
         return self._question
 
     def apply(self, plan: Plan) -> None:
-        """Give out the cores."""
+        """Allocate the cores."""
         self._asking = False
         self._cores[self._active] = plan.cores
         if self.options.spare == "share":
@@ -107,7 +108,7 @@ class QualityWorld:
     # -- dynamics -----------------------------------------------------------------------------------------------------
 
     def _work(self, time: int) -> None:
-        """Credit the work since the last scheduling event, log it, and let the jobs go that are done."""
+        """Credit and log the work since the last scheduling event, and remove finished jobs."""
         busy = self._active[self._cores[self._active] > 0]
         if not busy.size or time == self.now:
             return
@@ -124,7 +125,7 @@ class QualityWorld:
         self._active = self._active[~done]
 
     def _losses(self, jobs: IntArray) -> IntArray:
-        """The losses now, 10^-9; between two iterations by the line through them (fluid)."""
+        """Return the current losses, 10^-9, interpolated linearly between two iterations (fluid)."""
         w = self.workload
         whole, rest = np.divmod(self._served[jobs], w.work[jobs])
         here = w.loss[jobs, whole]
@@ -142,7 +143,7 @@ class QualityWorld:
         return min(int(asked.sum()), w.cores)
 
     def _share_rest(self) -> None:
-        """One core each in turn, in arrival order, to the running jobs below their caps."""
+        """Give one core each in turn, in arrival order, to the running jobs below their caps."""
         running = self._active[: self._running]
         rest = self._available - int(self._cores[running].sum())
         while rest > 0:
@@ -154,12 +155,12 @@ class QualityWorld:
             self._cores[chosen] += each
             rest -= each * len(chosen)
 
-    # -- the question -------------------------------------------------------------------------------------------------
+    # -- question -----------------------------------------------------------------------------------------------------
 
     def _instance(self) -> Instance:
-        """The decision as an instance, by the trusted path: fresh arrays, no validation."""
+        """Build the decision as an instance, by the trusted path: fresh arrays, unvalidated."""
         jobs, minimum = self._active, self.options.least
-        width = self._available - minimum * (self._running - 1)  # what one gets while the others keep the least
+        width = self._available - minimum * (self._running - 1)  # cores of one job if the others keep the least
         most = np.minimum(self.workload.most[jobs], width)
         width = int(most.max())
         gain, loss = self._forecaster.tables(jobs, self._served[jobs], width)

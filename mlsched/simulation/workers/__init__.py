@@ -1,6 +1,6 @@
 """The Chic world: jobs that share workers and PSs, its interpretations, and the check of a finished run.
 
-`phase` is Chic's decision phase for policies that act step by step, `batch` many episodes of it at once, for training.
+`phase` is Chic's decision phase for policies that act step by step; `batch` runs many episodes at once, for training.
 """
 
 from mlsched.simulation.run import Drawn, Simulation

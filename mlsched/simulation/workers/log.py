@@ -1,4 +1,4 @@
-"""What happened in a run of the Chic world."""
+"""Events of a run of the Chic world."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ PARTS = 1000
 
 
 class Log(log.Log):
-    """One row for every segment in which a job held its workers and PSs: [start, end) in ms, how many, and the
-    thousandths of an iteration that were left at the end.
+    """One row for every segment in which a job used its workers and PSs.
 
-    A segment ends when the job is done, or at a re-schedule (with floor = "changed": at one that changes it).
+    A row has [start, end) in ms, the numbers of workers and PSs, and the remaining thousandths of an iteration at the
+    end. A segment ends when the job is done, or at a re-schedule (with floor = "changed": at a re-schedule that changes
+    it).
     """
 
     names = ("job", "start", "end", "workers", "ps", "left")

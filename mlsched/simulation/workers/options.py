@@ -1,4 +1,4 @@
-"""The interpretations of the Chic paper that change what a run comes to: one field each."""
+"""Interpretations of the Chic paper that change the results of a run: one field each."""
 
 from __future__ import annotations
 

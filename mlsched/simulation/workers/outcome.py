@@ -1,4 +1,4 @@
-"""What a workers run comes to: per-job columns and figures of merit (Chic, Section 6.2)."""
+"""Results of a workers run: per-job columns and figures of merit (Chic, Section 6.2)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ POINTS = (50, 95)
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value per job, times in s: submit, model, iterations, wait (until it first trains), completion
-    (from submission), training (holding workers and PSs), lost (iterations that re-schedules cost it).
+    """Return column name -> one value per job, times in seconds.
+
+    The columns are submit, model, iterations, wait (until it first trains), completion (from submission), training
+    (with workers and PSs), lost (iterations lost to re-schedules).
     """
     c, count = log.columns(), len(workload.submit)
     start, finish = np.full(count, np.nan), np.full(count, np.nan)
-    start[c["job"][::-1]] = c["start"][::-1]  # rows are ordered by start: backwards, each job's first stays
+    start[c["job"][::-1]] = c["start"][::-1]  # rows are ordered by start; writing them backwards keeps each job's first
     done = c["left"] == 0
     finish[c["job"][done]] = c["end"][done]
     held = np.bincount(c["job"], weights=c["end"] - c["start"], minlength=count)
@@ -35,7 +37,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def _lost(workload: Workload, c: dict[str, Any]) -> Any:
-    """Iterations that each job had started and lost. What a segment took longer than its work is less than a ms."""
+    """Return the iterations that each job started and lost; in a segment, time beyond its work is less than a ms."""
     time = workload.iteration[workload.model[c["job"]], c["workers"] - 1, c["ps"] - 1]
     trained = (c["end"] - c["start"]) * NS_PER_MS / time
     order = np.lexsort((c["start"], c["job"]))
@@ -49,10 +51,10 @@ def _lost(workload: Workload, c: dict[str, Any]) -> Any:
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
-    """Average completion time (the paper's ACT) and its distribution, makespan, utilisation, and what was lost.
+    """Return the mean completion time (the paper's ACT) and its distribution, makespan, utilisation, and lost work.
 
-    utilisation: share of each resource that was held, from the first submission to the last completion; workers and
-    PSs that idle until the next scheduling event after their job is done count as free.
+    The utilisation is the used share of each resource from the first submission to the last completion. Workers and PSs
+    that idle after their job's completion until the next scheduling event count as free.
     """
     table = jobs(workload, log)
     completion = table["completion_s"]
@@ -76,7 +78,7 @@ def _makespan(workload: Workload, log: Log) -> int:
 
 
 def utilisation(workload: Workload, log: Log) -> dict[str, float]:
-    """Resource -> share held over the makespan; 0 where there is none of it."""
+    """Return resource -> used share over the makespan; 0 if the cluster lacks the resource."""
     c, span = log.columns(), _makespan(workload, log)
     length, model = (c["end"] - c["start"])[:, None], workload.model[c["job"]]
     need = c["workers"][:, None] * workload.worker_demand[model] + c["ps"][:, None] * workload.ps_demand[model]
@@ -88,6 +90,6 @@ def utilisation(workload: Workload, log: Log) -> dict[str, float]:
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
-    """Completion times and waits, for plots of their distribution."""
+    """Return completion times and waits, for plots of their distribution."""
     table = jobs(workload, log)
     return {"completion time [s]": table["completion_s"], "wait [s]": table["wait_s"]}

@@ -1,22 +1,22 @@
 """Chic's decision phase: an allocation is built one worker or PS at a time (Gong et al., 2019, Section 4.2).
 
 Jobs sit in `window` slots in arrival order. Each step takes one action: add a worker to slot i (action 2i), add a PS to
-it (2i + 1), or the void action (the last), which ends the phase (or, as another interpretation, only lets a step pass:
-`Phase.void_ends`). Chic-Pair's action i adds one of each to slot i. The paper's action space is therefore
+it (2i + 1), or the void action (the last). The void action ends the phase; in another interpretation it only lets a
+step pass (`Phase.void_ends`). Chic-Pair's action i adds one of each to slot i. The paper's action space is therefore
 {1, ..., 2I, void}: seven actions for I = 3, four for Chic-Pair.
 
 Interpretations:
 
-- An action that does not fit (resources, the job's table, an empty slot) changes nothing, but counts as a step.
-- The phase also ends when no task of any slot fits any more (Condition 1 as its text has it; Eq. 4 as printed tests
-  each resource by itself and may miss that), when no action would make an iteration of any slot faster (Condition 2,
-  Eq. 5; a slot that lacks a worker or a PS would always get faster), and after `limit` steps.
-- The void action changes nothing while no slot could train, and when a phase ends so after all, the first slot that can
-  train alone on the cluster gets the smallest numbers with which it can: the paper's training phase lasts until a job
-  is done, and would last for ever.
-- A slot that has only workers or only PSs holds on to them to the end of the phase and then waits without.
+- An action that does not fit (resources, the job's table, an empty slot) changes no slot, but counts as a step.
+- The phase also ends when no slot has room for another task (Condition 1 in the text; Eq. 4 as printed tests each
+  resource separately and may miss that). It ends when no action would make an iteration of any slot faster (Condition
+  2, Eq. 5; a slot that lacks a worker or a PS always gets faster), and after `limit` steps.
+- The void action has no effect while all slots are unable to train. If a phase ends in that state, the first slot that
+  can train as the only job on the cluster gets the smallest sufficient numbers. The paper's training phase lasts until
+  a job is done, and would otherwise last forever.
+- A slot with only workers or only PSs keeps them to the end of the phase and then waits without them.
 
-`batch.py` steps many episodes at once and does exactly the same; here one question of the world is answered.
+`batch.py` steps many episodes at once and does exactly the same; this module answers one question of the world.
 """
 
 from __future__ import annotations
@@ -39,15 +39,20 @@ Mask = npt.NDArray[np.bool_]
 Features = npt.NDArray[np.float32]
 #: Columns of a slot in the state: model (-1: empty), iterations left, workers, PSs.
 FIELDS = 4
-#: What iterations, workers and PSs of a slot, and the backlog, are divided by in the features.
+#: Units of the features: iterations, workers and PSs of a slot, and the backlog.
 ITERATIONS_UNIT, TASKS_UNIT, BACKLOG_UNIT = 200.0, 10.0, 10.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Phase(ValidatedFields):
-    """window: I. pair: Chic-Pair's actions. limit: most steps of a phase; the paper has none, but an action that
-    changes nothing could go on for ever. void_ends: whether the void action ends the phase once a slot could train;
-    otherwise it lets a step pass, and the phase ends by Conditions 1 and 2 or by the limit.
+    """Parameters of the decision phase.
+
+    Attributes:
+        window: I, the number of slots.
+        pair: Use Chic-Pair's actions.
+        limit: Most steps of a phase. The paper has no limit, but actions without effect could otherwise repeat forever.
+        void_ends: The void action ends the phase once a slot can train. Otherwise it lets a step pass, and the phase
+            ends by Conditions 1 and 2 or by the limit.
     """
 
     window: Annotated[int, Range(1, 1000)] = 3
@@ -57,16 +62,16 @@ class Phase(ValidatedFields):
 
     @property
     def actions(self) -> int:
-        """How many actions there are; the last is the void action."""
+        """Return the number of actions; the last is the void action."""
         return (self.window if self.pair else 2 * self.window) + 1
 
     def feature_size(self, models: int) -> int:
-        """Entries of the features: each slot's model as one of so many, its three numbers; the backlog."""
+        """Return the length of the features: each slot's one-hot model and three numbers, then the backlog."""
         return (models + FIELDS - 1) * self.window + 1
 
 
 class Decision:
-    """One decision phase over one instance; `state` and `mask` say where it stands, `step` takes an action."""
+    """One decision phase over one instance; `state` and `mask` describe it, `step` takes an action."""
 
     def __init__(self, instance: Instance, phase: Phase) -> None:
         self.instance, self.phase = instance, phase
@@ -88,7 +93,7 @@ class Decision:
 
     @property
     def state(self) -> IntArray:
-        """The paper's s_t: (model, B, workers, PSs) of every slot, (-1, 0, 0, 0) if empty; the backlog N."""
+        """Return the paper's s_t: (model, B, workers, PSs) of every slot, (-1, 0, 0, 0) if empty; the backlog N."""
         entries: list[int] = []
         for slot in range(self._jobs):
             entries += (self._model[slot], self._remaining[slot], self.workers[slot], self.ps[slot])
@@ -97,7 +102,7 @@ class Decision:
 
     @property
     def features(self) -> Features:
-        """`features` of the state, made directly: what a network reads at every step."""
+        """Return `features` of the state, computed directly, as a network reads them at every step."""
         models = len(self.instance.models)
         entries: list[float] = []
         for slot in range(self._jobs):
@@ -114,7 +119,7 @@ class Decision:
 
     @property
     def mask(self) -> Mask:
-        """Which actions change something."""
+        """Return the mask of actions with an effect."""
         return np.array([*self._fitting, self._void_ends() or not any(self._fitting)], dtype=bool)
 
     def step(self, action: int) -> None:
@@ -136,7 +141,7 @@ class Decision:
         self.over = self.over or full or self.steps >= self.phase.limit or not self._improvable()
 
     def plan(self) -> Plan:
-        """The allocation as it stands; slots that could not train with what they have wait."""
+        """Return the current allocation; slots that cannot train with it wait."""
         jobs = len(self.instance.waiting)
         workers, ps = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
         for slot in range(self._jobs):
@@ -146,17 +151,17 @@ class Decision:
             workers[smallest[0]], ps[smallest[0]] = smallest[1:]
         return Plan(workers=workers, ps=ps)
 
-    # -- the rules of the phase ---------------------------------------------------------------------------------------
+    # -- rules of the phase -------------------------------------------------------------------------------------------
 
     def _added(self, action: int) -> tuple[int, int, int]:
-        """(slot, workers, PSs) that an action other than the void one adds."""
+        """Return (slot, workers, PSs) that an action other than void adds."""
         return (action, 1, 1) if self.phase.pair else (action // 2, 1 - action % 2, action % 2)
 
     def _needed(self, slot: int, workers: int, ps: int) -> list[int]:
         return [workers * a + ps * b for a, b in zip(*self._demand[slot], strict=True)]
 
     def _what_fits(self) -> list[bool]:
-        """For every action but the void one: whether what it adds fits."""
+        """Return for every action but void whether its addition fits."""
         fits = []
         for (slot, workers, ps), needs in zip(self._adds, self._need, strict=False):
             within_table = self.workers[slot] + workers <= self._most_workers and self.ps[slot] + ps <= self._most_ps
@@ -164,7 +169,7 @@ class Decision:
         return fits + [False] * (len(self._adds) - len(fits))  # empty slots
 
     def _improvable(self) -> bool:
-        """Whether Condition 2 is not met: an action would make some slot faster, or a slot lacks a worker or a PS."""
+        """Check that Condition 2 is not met: an action makes some slot faster, or a slot lacks a worker or a PS."""
         for slot in range(self._jobs):
             now = self._time(slot, 0, 0)
             if not self.workers[slot] or not self.ps[slot]:
@@ -175,20 +180,20 @@ class Decision:
         return False
 
     def _time(self, slot: int, workers: int, ps: int) -> int:
-        """Time to finish with so many workers and PSs more; NEVER where the slot could not train so."""
+        """Return the time to finish with additional workers and PSs; NEVER if the slot cannot train with them."""
         w, p = self.workers[slot] + workers, self.ps[slot] + ps
         table = self._cost[slot]
         return table[w - 1][p - 1] if 1 <= w <= len(table) and 1 <= p <= len(table[0]) else NEVER
 
     def _void_ends(self) -> bool:
-        """Whether the void action would end the phase here."""
+        """Check whether the void action would end the phase in this state."""
         return self.phase.void_ends and self._trains()
 
     def _trains(self) -> bool:
         return any(self._time(slot, 0, 0) < NEVER for slot in range(self._jobs))
 
     def _smallest(self) -> tuple[int, int, int] | None:
-        """The first slot that can train alone, with the fewest workers and then PSs with which it can."""
+        """Return the first slot that can train as the only job, with its fewest workers and then fewest PSs."""
         capacity = self.instance.capacity.tolist()
         for slot in range(self._jobs):
             for w, row in enumerate(self._cost[slot], 1):
@@ -199,12 +204,12 @@ class Decision:
         return None
 
 
-#: A policy: the phase as it stands -> an action.
+#: A policy: the current phase -> an action.
 Choose = Callable[[Decision], int]
 
 
 def decide(instance: Instance, choose: Choose, phase: Phase | None = None) -> Decision:
-    """The whole decision phase of a policy over Chic's actions."""
+    """Run the complete decision phase of a policy over Chic's actions."""
     decision = Decision(instance, phase or Phase())
     while not decision.over:
         decision.step(choose(decision))
@@ -212,9 +217,9 @@ def decide(instance: Instance, choose: Choose, phase: Phase | None = None) -> De
 
 
 def features(state: IntArray, models: int) -> Features:
-    """A state (or one per row) as input of a network: models one-hot, numbers in units of about 1; float32.
+    """Return network inputs of a state (or of one state per row): one-hot models, numbers of about 1; float32.
 
-    A slot is (one-hot model, B / 200, workers / 10, PSs / 10), all 0 where it is empty; then the backlog / 10.
+    A slot is (one-hot model, B / 200, workers / 10, PSs / 10), all 0 if it is empty; then the backlog / 10.
     """
     rows = np.atleast_2d(state)
     slots = rows[:, :-1].reshape(len(rows), -1, FIELDS)

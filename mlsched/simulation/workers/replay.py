@@ -1,15 +1,15 @@
-"""An independent check of a finished workers run, from the workload, the options and the log alone.
+"""Independent check of a finished workers run, using only the workload, the options and the log.
 
 1. Every row names a job, a segment of time, and numbers of workers and PSs with which the job can train.
-2. No job trains before its submission, twice at once, or after its last iteration; every job reaches it.
+2. Jobs never train before their submission, twice at once, or after their last iteration; every job reaches it.
 3. At every instant all workers and PSs together fit the cluster.
-4. What is left at the end of a segment follows from its length, its workers and PSs and the interpretation of the
-   floor; a segment that reaches the last iteration ends in that very millisecond.
-5. Only the first `window` jobs, in arrival order, that are there hold anything.
+4. The remaining work at the end of a segment follows from its length, its workers and PSs and the interpretation of the
+floor. A segment that reaches the last iteration ends in that very millisecond.
+5. Only the first `window` jobs present, in arrival order, use resources.
 6. Segments start at scheduling events, and end at scheduling events or with their job. Unless floor = "changed", they
-   also end at the next wake: no completion, no arrival that scheduling events, and no tick lies within one.
+also end at the next wake: completions, waking arrivals and ticks never fall inside a segment.
 
-Shares no code with the world; plain Python integers.
+The module shares no code with the world and uses plain Python integers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MILLION, THOUSAND, PARTS, CANNOT = 10**6, 10**3, 10**3, 2**53
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    """Return the violations of a run, by kind; empty if it is sound."""
     findings = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
@@ -49,7 +49,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
 
 
 def _time(workload: Workload, row: Row) -> int | None:
-    """Time of an iteration in a segment, ns; None where the row is none."""
+    """Return the time of an iteration in a segment in ns, or None for an invalid row."""
     job, start, end, workers, ps, remaining = row
     _, most_workers, most_ps = workload.iteration.shape
     if not (0 <= job < len(workload.submit) and start < end and remaining >= 0):
@@ -78,7 +78,7 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
                 f"{expected} follow from {remaining} at {start} ms",
             )
         time = _time(workload, row)
-        assert time is not None  # such rows were sorted out
+        assert time is not None  # invalid rows were removed
         if after == 0 and end != start - (-remaining * time // (MILLION * PARTS)):
             findings.add("work", f"job {job} holds workers until {end} ms, past its last iteration")
         remaining, until = after, end
@@ -87,9 +87,9 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
 
 
 def _remaining(workload: Workload, options: Options, row: Row, remaining: int) -> int:
-    """What is left after a segment that began with `remaining`."""
+    """Return the remaining work after a segment that began with `remaining`."""
     time = _time(workload, row)
-    assert time is not None  # such rows were sorted out
+    assert time is not None  # invalid rows were removed
     elapsed = (row[2] - row[1]) * MILLION
     done = elapsed * PARTS // time if options.floor == "never" else elapsed // time * PARTS
     return max(0, remaining - done)
@@ -109,7 +109,7 @@ def _check_capacity(workload: Workload, rows: list[Row], findings: Findings) -> 
 
 
 def _gone(workload: Workload, rows: list[Row]) -> dict[int, int]:
-    """Job -> when it was done."""
+    """Return job -> its completion time."""
     return {row[0]: row[2] for row in rows if row[5] == 0}
 
 
@@ -147,7 +147,7 @@ def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Ro
 
 
 def _waking(workload: Workload, options: Options, rows: list[Row]) -> list[int]:
-    """Arrivals that scheduling event: those that find the window not yet full."""
+    """Return the arrivals that cause scheduling events: those with the window not yet full."""
     submit: list[int] = workload.submit.tolist()
     if not options.window:
         return submit

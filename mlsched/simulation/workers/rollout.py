@@ -1,8 +1,8 @@
-"""A rule's answer to a horizon: the clock runs it on the horizon's jobs, revealed at their arrival.
+"""Rollout of a rule over a horizon: the clock runs it on the horizon's jobs, revealed at their arrival.
 
-What comes out is a schedule of whole workers and PSs, a special case of the horizon's fluid model. An iteration that a
-re-schedule loses (Eq. 7) is time that a job spends in a configuration beyond the iterations it has to do; the judge of
-`Stages` asks that all iterations are done, not that no more time is spent, so the plan is feasible as it happened.
+The result is a schedule of integer workers and PSs, a special case of the horizon's fluid model. An iteration lost to a
+re-schedule (Eq. 7) is additional time of a job in a configuration. The judge of `Stages` requires all iterations and
+does not limit the time, so the plan is feasible as executed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mlsched.simulation.workers.world import WorkersWorld
 
 
 def rollout(instance: Horizon, rule: Rule, seed: int) -> Stages:
-    """The plan of `rule`, called at events, under Eq. 7's floor and the options that the rule implies (its window)."""
+    """Return the plan of `rule`, called at events, under Eq. 7's floor and the rule's own options (its window)."""
     if not len(instance.arrival):
         return stages(instance, Log())
     world = WorkersWorld(workload_of(instance), Options(**rule.options))
@@ -33,13 +33,13 @@ def rollout(instance: Horizon, rule: Rule, seed: int) -> Stages:
 
 
 def workload_of(horizon: Horizon) -> Workload:
-    """The horizon's jobs as a workload.
+    """Convert the horizon's jobs to a workload.
 
-    A workload has tables per model, a horizon per job: jobs of one model that differ in demand or speed become further
-    models, listed after the horizon's own, so that an index below their number means what it means in the horizon.
+    A workload has tables per model, a horizon per job. Jobs of one model that differ in demand or speed become further
+    models, listed after the horizon's own, so that smaller indices keep their meaning in the horizon.
     """
     rows: dict[tuple[int, bytes], int] = {}  # (model, its tables) -> the workload's model
-    first: dict[int, int] = {}  # the workload's model -> a job of it
+    first: dict[int, int] = {}  # the workload's model -> one of its jobs
     model = []
     taken: set[int] = set()
     extra = len(horizon.models)
@@ -76,7 +76,7 @@ def workload_of(horizon: Horizon) -> Workload:
 
 
 def horizon_of(workload: Workload) -> Horizon:
-    """The jobs of a workload, asked about over the horizon: the inverse of `workload_of`."""
+    """Convert the jobs of a workload to a horizon instance: the inverse of `workload_of`."""
     kind = workload.model
     return Horizon(
         resources=workload.resources,
@@ -96,10 +96,10 @@ def _tables(horizon: Horizon) -> tuple[Any, Any, Any]:
 
 
 def stages(horizon: Horizon, log: Log) -> Stages:
-    """A finished run as a plan of the horizon: a stage between any two instants at which something starts or ends."""
+    """Convert a finished run to a plan of the horizon: one stage between consecutive starts or ends."""
     c: Mapping[str, Any] = log.columns()
     ends = np.unique(np.concatenate([c["start"], c["end"]]))
-    place = {time: k for k, time in enumerate(ends.tolist())}  # a stage by the time at which it ends
+    place = {time: k for k, time in enumerate(ends.tolist())}  # stages by their end time
     finish = np.zeros(len(horizon.arrival), dtype=np.int64)
     rows: list[tuple[int, int, int, int, int]] = []
     for job, start, end, workers, ps, remaining in zip(*(column.tolist() for column in c.values()), strict=True):

@@ -1,4 +1,4 @@
-"""Where workers workloads come from: the paper's synthetic one by name, and public traces joined with speed models."""
+"""Sources of workers workloads: the paper's synthetic one by name, and public traces joined with speed models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mlsched.simulation.workers.workload import MS, Workload, offered_load
 
 #: Name -> maker of a synthetic workload.
 SOURCES: Mapping[str, Callable[..., Workload]] = {"chic": chic}
-#: A cluster made for a trace is loaded so much, at least, by what is asked of its scarcest resource.
+#: A cluster made for a trace has at least this load on its scarcest resource.
 AUTO_LOAD = 0.75
 
 
@@ -33,13 +33,21 @@ def from_trace(
     most_workers: Annotated[int, Range(1, 1000)] = 16,
     most_ps: Annotated[int, Range(1, 1000)] = 20,
 ) -> Workload:
-    """A join: arrivals, GPUs and run times of a trace's jobs, models drawn from the paper's three.
+    """Join a trace's arrivals, GPUs and run times with models drawn from the paper's three.
 
-    No trace says how a job's speed depends on its workers. Each job that holds GPUs is taken for a training job of a
-    model drawn evenly, and its iterations are as many as fill its run time with a worker for each of its GPUs (within
-    the table) and as many PSs. Jobs without GPUs are left out. arrivals: factor on the arrival rate. nodes: all of them
-    together are the cluster (cpu_milli, memory_mib, gpu_milli a node); CPU or memory that they do not give is the
-    paper's for so many GPUs. None: the paper's cluster, enlarged until its load is three quarters.
+    Traces do not record how a job's speed depends on its workers. Each GPU job becomes a training job of a model drawn
+    evenly. Its iterations fill its run time with one worker per GPU (within the table) and an equal number of PSs. Jobs
+    without GPUs are left out.
+
+    Args:
+        trace: Jobs of the trace.
+        nodes: Nodes whose sum is the cluster, shape (nodes, 3): cpu_milli, memory_mib, gpu_milli. Missing CPU or memory
+            is set in the paper's proportion to GPUs. None: the paper's cluster, enlarged until its load is three
+            quarters.
+        seed: Seed of the drawn models.
+        arrivals: Factor on the arrival rate.
+        most_workers: Most workers of a job.
+        most_ps: Most PSs of a job.
     """
     rng = np.random.default_rng([seed, len(trace.submit)])
     model = rng.integers(0, len(MODELS), len(trace.submit))
@@ -74,7 +82,7 @@ def _iterations(model: IntArray, gpus: IntArray, duration_ms: IntArray, most_wor
 
 
 def _capacity(nodes: IntArray) -> IntArray:
-    """GPUs, cores and GB of all nodes together; what they do not give, in the paper's proportion to GPUs."""
+    """Return GPUs, cores and GB of all nodes together; missing ones in the paper's proportion to GPUs."""
     cpu, memory, gpu = (int(np.maximum(column, 0).sum()) for column in nodes.T)
     gpus = gpu // 1000
     if not gpus:
@@ -85,6 +93,6 @@ def _capacity(nodes: IntArray) -> IntArray:
 
 
 def _factor(made: Workload) -> int:
-    """How many times the paper's cluster is loaded to AUTO_LOAD."""
+    """Return the multiple of the paper's cluster that is loaded to AUTO_LOAD."""
     loads = [load for load, _ in offered_load(made).values() if math.isfinite(load)]
     return max(1, math.ceil(max(loads, default=0.0) / AUTO_LOAD))

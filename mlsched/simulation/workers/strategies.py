@@ -1,7 +1,7 @@
 """Hypothesis strategies of small workers workloads and of the world's options, and rules that act at random.
 
-Few distinct numbers, so that bursts, arrivals that meet completions, full clusters, jobs of one iteration, combinations
-that cannot train and iterations that just fill a segment are common.
+Few distinct numbers, so that the following are common: bursts, arrivals that meet completions, full clusters, jobs of
+one iteration, combinations that cannot train, and iterations that just fill a segment.
 """
 
 from __future__ import annotations
@@ -24,9 +24,15 @@ if TYPE_CHECKING:
 def workloads(
     *, jobs: int = 6, models: int = 2, workers: int = 3, ps: int = 2, resources: int = 2, gaps: bool = True
 ) -> SearchStrategy[Workload]:
-    """Workloads within so many jobs, models, workers and PSs a job, and resources; every job can train alone.
+    """Return a strategy of workloads within these sizes; every job can train as the only one.
 
-    gaps: some combinations cannot train. A single worker with a single PS always can, and fits the cluster.
+    Args:
+        jobs: Most jobs.
+        models: Most models.
+        workers: Most workers of a job.
+        ps: Most PSs of a job.
+        resources: Most resources.
+        gaps: Some combinations cannot train. A single worker with a single PS always can, and fits the cluster.
     """
     from hypothesis import strategies as st
 
@@ -62,21 +68,21 @@ def workloads(
 
 
 def roomy(workload: Workload) -> Workload:
-    """The same jobs, where there is room for all of them with as many workers and PSs as their tables have."""
+    """Return the same jobs on a cluster with room for all of them at the maximum of their tables."""
     workers, ps = workload.iteration.shape[1:]
     each = workers * workload.worker_demand + ps * workload.ps_demand
     return workload.replace(capacity=np.minimum(workload.capacity + each[workload.model].sum(axis=0), UNLIMITED))
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Interpretations of the world, every field drawn."""
+    """Return a strategy of the world's interpretations, every field drawn."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries({"window": one_of(0, 0, 1, 2, 3), "floor": one_of("always", "changed", "never")})
 
 
 def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7, keep: float = 0.3) -> Plan:
-    """Random workers and PSs for jobs in random order, while there is room; some keep theirs. One trains at least."""
+    """Draw workers and PSs for jobs in random order, while there is room; some keep theirs, and at least one trains."""
     jobs, wide, high = instance.cost.shape
     given, free = np.zeros((2, jobs), dtype=np.int64), instance.capacity.copy()
     for job in rng.permutation(jobs).tolist():
@@ -104,5 +110,5 @@ VERBS: dict[str, Any] = {
     "change all": functools.partial(any_plan, eager=1.0, keep=0.0),
 }
 
-#: Cadences: an iteration lasts up to 7 s, and one that a tick cuts short is lost.
+#: Cadences: an iteration lasts up to 7 s, and it is lost if a tick cuts it short.
 WAKES = ("events", "interval:8", "interval:9", "events+interval:8")

@@ -26,12 +26,18 @@ def chic(
     most_workers: Annotated[int, Range(1, 1000)] = 10,
     most_ps: Annotated[int, Range(1, 1000)] = 20,
 ) -> Workload:
-    """A sequence of jobs: models drawn evenly, iterations uniform in least..most, Poisson arrivals.
+    """Draw a sequence of jobs: models drawn evenly, iterations uniform in least..most, Poisson arrivals.
 
-    rate: arrivals per hour (the paper: 0.9 to 2.7), from time 0 on; 0: all jobs at time 0. scale: size of the cluster,
-    1 for the paper's. most_workers, most_ps: most of each that a job may get; the paper has no limit but the cluster's,
-    which is 10 workers, and more than 17 PSs never help its models. One seed draws the same jobs at every rate, their
-    arrivals only stretched.
+    One seed draws the same jobs at every rate; only their arrivals are stretched.
+
+    Args:
+        jobs: Number of jobs.
+        seed: Seed of the draws.
+        rate: Arrivals per hour (the paper: 0.9 to 2.7), from time 0 on; 0: all jobs at time 0.
+        scale: Size of the cluster, 1 for the paper's.
+        least, most: Range of iterations.
+        most_workers, most_ps: Most of each per job. The paper's only limit is the cluster, which is 10 workers; more
+            than 17 PSs never help its models.
     """
     check_range("most", most, least, 10**9)
     rng = np.random.default_rng([seed, jobs])
@@ -62,7 +68,7 @@ def workload(
     most_ps: int,
     source: str,
 ) -> Workload:
-    """Jobs of known models: g is rounded up to whole nanoseconds here, once."""
+    """Build a workload of jobs of known models; g is rounded up to integer nanoseconds here, once."""
     return Workload(
         resources=tuple(resources),
         models=tuple(m.name for m in models),

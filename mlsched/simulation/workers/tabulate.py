@@ -1,7 +1,7 @@
-"""A rule as a policy: asked in every state that a stream may come to under it; and a policy as a rule of the clock.
+"""Conversions between rules of the clock and policies of a stream, which answer in every reachable state.
 
-A rule sees what it sees in the simulated world, except that jobs seem to have just come and to hold nothing: a state of
-a stream does not say since when they have been there. No rule of mlsched looks at either.
+A rule sees the simulated world, except that jobs appear to have just arrived without resources: a state of a stream
+does not record their arrival. mlsched's rules use neither.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ State = tuple[int, tuple[tuple[int, int], ...]]
 
 
 def tabulate(instance: Stream, rule: Rule, seed: int) -> Policy:
-    """What `rule` gives in every state that a run under it may come to.
+    """Tabulate `rule` in every state that a run under it can reach.
 
-    It is asked once about the same jobs, whoever is still to come, which it cannot see.
+    It is called once per set of present jobs; future arrivals are invisible to it.
     """
     window = Options(**rule.options).window
     known: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
@@ -58,7 +58,7 @@ def _types(stream: Stream) -> list[tuple[int, int]]:
 def _asked(
     stream: Stream, rule: Rule, jobs: tuple[tuple[int, int], ...], window: int, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """What the rule gives the jobs; those beyond its window get nothing."""
+    """Return the rule's allocation to the jobs; those beyond its window get zero."""
     shown = jobs[: window or None]
     model, remaining = ints(m for m, _ in shown), ints(b for _, b in shown)
     never = stream.time[model] == NEVER
@@ -90,7 +90,7 @@ def _asked(
 
 
 def _next(stream: Stream, state: State, given: list[tuple[int, int]]) -> list[State]:
-    """The states that may follow: events fall on the ms of the first finish, or on any before."""
+    """Return the possible next states: events fall on the ms of the first finish, or on any before."""
     coming, jobs = state
     remaining = [b for _, b in jobs]
     iteration = [int(stream.time[m, w - 1, p - 1]) if w else 0 for (m, _), (w, p) in zip(jobs, given, strict=True)]
@@ -119,7 +119,7 @@ def _table(stream: Stream, rows: dict[State, list[tuple[int, int]]]) -> Policy:
 
 
 def workload_of(stream: Stream, submit: list[int], kind: list[int]) -> Workload:
-    """The jobs of a stream when they come at these ms and are of these types."""
+    """Build the workload of a stream's jobs with these submission times in ms and types."""
     return Workload(
         resources=stream.resources,
         models=stream.models,
@@ -135,7 +135,7 @@ def workload_of(stream: Stream, submit: list[int], kind: list[int]) -> Workload:
 
 
 def carried_out(stream: Stream, policy: Policy, submit: list[int], kind: list[int]) -> Log:
-    """The log of the simulated world under a policy, when the jobs come at these ms and are of these types."""
+    """Return the log of the simulated world under a policy, for jobs with these submission times in ms and types."""
     rows: dict[State, tuple[Any, Any]] = {}
     for k, coming in enumerate(policy.coming.tolist()):
         slots = np.flatnonzero(policy.remaining[k])

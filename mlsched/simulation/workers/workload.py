@@ -1,4 +1,4 @@
-"""A stream of training jobs for the workers world, with the cluster they share."""
+"""Stream of training jobs for the workers world, with the cluster they share."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MS, NS_PER_MS = 1000, 10**6
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Workload(Record):
-    """Jobs in order of submission, the training models they are of, and the cluster (Chic, Sections 2.2 and 6.1).
+    """Jobs in order of submission, their training models, and the cluster (Chic, Sections 2.2 and 6.1).
 
-    Times are whole milliseconds, but for `iteration`, ns: B iterations of g ns take ceil(B g / 10^6) ms, and in t ms
-    floor(10^6 t / g) are done. `iteration[m, w - 1, p - 1]` is the time of one with w workers and p PSs, `NEVER` where
-    a job of model m cannot train so; no job gets more workers and PSs than the table covers.
+    Times are integer milliseconds, but `iteration` is in ns: B iterations of g ns take ceil(B g / 10^6) ms, and in t ms
+    floor(10^6 t / g) are done. `iteration[m, w - 1, p - 1]` is the time of an iteration with w workers and p PSs,
+    `NEVER` if a job of model m cannot train with them. Jobs never get more workers and PSs than the table covers.
     """
 
     kind: ClassVar[str] = "workers.workload"
@@ -57,12 +57,12 @@ class Workload(Record):
 
     @property
     def cluster(self) -> str:
-        """The cluster in words."""
+        """Describe the cluster in words."""
         return ", ".join(f"{c} {r}" for c, r in zip(self.capacity.tolist(), self.resources, strict=True))
 
 
 def startable(workload: Workload) -> Any:
-    """Where a job of each model could train alone on the empty cluster: booleans, models x workers x PSs."""
+    """Return where a job of each model can train on the empty cluster: booleans, shape (models, workers, PSs)."""
     _, most_workers, most_ps = workload.iteration.shape
     w, p = np.arange(1, most_workers + 1)[:, None], np.arange(1, most_ps + 1)[None, :]
     need = (
@@ -73,7 +73,7 @@ def startable(workload: Workload) -> Any:
 
 
 def never_start(workload: Workload) -> list[str]:
-    """Why some jobs can never start, with the numbers; empty when all can."""
+    """List the jobs that can never start, with the numbers; empty if all can."""
     can = startable(workload).any(axis=(1, 2))[workload.model]
     if can.all():
         return []
@@ -85,12 +85,13 @@ def never_start(workload: Workload) -> list[str]:
     ]
 
 
-#: A queue of so many mean job times at the last arrival is worth a warning.
+#: Warn if the queue at the last arrival exceeds this many mean job times.
 LONG_QUEUE = 5
 
 
 def overload(workload: Workload) -> list[str]:
-    """On which resources more is asked than there is while jobs arrive, even if each job ran as thriftily as it can."""
+    """List the resources with more demand than capacity while jobs arrive, even in each job's thriftiest configuration.
+    """
     span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
     overloaded = []
     for name, (load, seconds) in offered_load(workload).items():
@@ -104,10 +105,10 @@ def overload(workload: Workload) -> list[str]:
 
 
 def offered_load(workload: Workload) -> dict[str, tuple[float, float]]:
-    """Resource -> (the least load that the jobs can make of it, mean seconds of a job that makes it so).
+    """Return resource -> (least load of the jobs, mean seconds of a job in that configuration).
 
-    The load of a job is its demand x time over capacity x span of the arrivals, in the number of workers and PSs for
-    which that is least. Infinite for a burst at one instant.
+    The load of a job is its demand x time over capacity x span of the arrivals, in the configuration of workers and PSs
+    with the least load. It is infinite for a burst at one instant.
     """
     span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
     _, most_workers, most_ps = workload.iteration.shape

@@ -1,14 +1,14 @@
-"""The workers world: a cluster whose workers and PSs are shared out anew whenever jobs come or go.
+"""The workers world: a cluster that reassigns its workers and PSs whenever jobs arrive or leave.
 
 The clock of this world counts milliseconds. At every scheduling event, in this order:
 
-1. jobs that have trained to their end left when they had (their workers and PSs idle until now);
+1. completed jobs are removed as of their completion (their workers and PSs idle until now);
 2. arrivals up to now;
-3. if there are jobs, the solver is asked about the first `window` of them, and its plan replaces the allocation.
-   A re-schedule costs each job the iteration it has started, by the interpretation of `floor` (Chic, Eq. 7).
+3. if there are jobs, the first `window` of them are passed to the solver, and its plan replaces the allocation. A
+re-schedule costs each job the iteration it has started, by the interpretation of `floor` (Chic, Eq. 7).
 
-Woken at events, this is the paper's alternation: the decision phase takes no time, the training phase lasts until the
-first of the jobs is done, min over i of B_i g_i, or a job arrives while fewer than `window` are there. (The paper
+Woken at events, this is the paper's alternation: the decision phase takes no time. The training phase lasts until the
+first of the jobs is done, min over i of B_i g_i, or a job arrives while fewer than `window` are present. (The paper
 prints s^p / g for B g.)
 """
 
@@ -23,14 +23,14 @@ from mlsched.simulation.workers.log import PARTS, Log
 from mlsched.simulation.workers.options import Options
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
 
-#: So many re-schedules in a row without a whole iteration, an arrival or a completion end a run: it would never end.
+#: A run would never end after this many consecutive re-schedules without a complete iteration, arrival or completion.
 FRUITLESS = 1000
 #: Nanoseconds of a thousandth of an iteration -> ms: left [1/PARTS] * g [ns] / SCALE.
 SCALE = PARTS * NS_PER_MS
 
 
 class WorkersWorld:
-    """State and dynamics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; the module's docstring gives the order of steps."""
 
     def __init__(self, workload: Workload, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Log()
@@ -44,17 +44,17 @@ class WorkersWorld:
         self._slowest = int(self._finite.max(initial=0))
         self._remaining: list[int] = [PARTS * b for b in workload.iterations.tolist()]  # at the start of the segment
         self._held = [(0, 0)] * jobs  # workers and PSs
-        self._since, self._end = [0] * jobs, [0] * jobs  # of the segment; when it would be done
-        self._active: list[int] = []  # arrived and not done, in arrival order
+        self._since, self._end = [0] * jobs, [0] * jobs  # start and planned end of the segment
+        self._active: list[int] = []  # arrived and unfinished, in arrival order
         self._training: list[int] = []
         self._arrived, self._unfinished = 0, jobs
         self._asking = False
         self._fruitless = 0
 
-    # -- the clock's side ---------------------------------------------------------------------------------------------
+    # -- clock interface ----------------------------------------------------------------------------------------------
 
     def next_event(self) -> int | None:
-        """The next completion; the next arrival, unless the window is full of jobs of which one trains."""
+        """Return the next completion, or the next arrival unless the window is full of jobs and one of them trains."""
         times = [min(self._end[j] for j in self._training)] if self._training else []
         full = self.options.window and len(self._active) >= self.options.window
         if self._arrived < len(self._submit) and not (full and self._training):
@@ -62,15 +62,15 @@ class WorkersWorld:
         return min(times, default=None)
 
     def pending(self) -> bool:
-        """Whether to share out anew at the next tick: as long as there are jobs."""
+        """Return True if there are jobs to share the cluster among at the next tick."""
         return bool(self._active)
 
     def unfinished(self) -> int:
-        """How many jobs are not finished yet."""
+        """Return the number of unfinished jobs."""
         return self._unfinished
 
     def advance(self, time: int) -> None:
-        """Let everything up to `time` happen."""
+        """Process all events up to `time`."""
         self.now = time
         for job in [j for j in self._training if self._end[j] <= time]:
             self._close(job, self._end[job])
@@ -83,11 +83,15 @@ class WorkersWorld:
         self._asking = bool(self._active)
 
     def ask(self) -> Instance | None:
-        """How many workers and PSs each job of the window gets."""
+        """Return the question of workers and PSs for each job of the window."""
         return self._instance() if self._asking else None
 
     def apply(self, plan: Plan) -> None:
-        """Re-schedule. Raises SolverError when re-schedules follow so closely that no iteration is ever finished."""
+        """Apply the new allocation.
+
+        Raises:
+            SolverError: Re-schedules follow so closely that iterations never finish.
+        """
         self._asking = False
         self._fruitless += 1
         if self._fruitless > FRUITLESS:
@@ -118,7 +122,7 @@ class WorkersWorld:
         self._training.append(job)
 
     def _close(self, job: int, time: int) -> None:
-        """End a segment; what it has done counts, but for what the floor takes."""
+        """End a segment and credit its work, less the loss by the floor."""
         before, self._remaining[job] = self._remaining[job], self._remaining_at(job, time)
         if self._remaining[job] < before:
             self._fruitless = 0
@@ -132,7 +136,7 @@ class WorkersWorld:
         return table[workers - 1][ps - 1]
 
     def _remaining_at(self, job: int, time: int) -> int:
-        """Thousandths of an iteration that are left of a training job if it is re-scheduled at `time`."""
+        """Return the remaining thousandths of an iteration of a training job if it is re-scheduled at `time`."""
         if time >= self._end[job]:
             return 0
         elapsed = time - self._since[job]
@@ -140,10 +144,10 @@ class WorkersWorld:
             return self._remaining[job] - elapsed * SCALE // self._time(job)
         return self._remaining[job] - elapsed * NS_PER_MS // self._time(job) * PARTS
 
-    # -- the question -------------------------------------------------------------------------------------------------
+    # -- question -----------------------------------------------------------------------------------------------------
 
     def _instance(self) -> Instance:
-        """The decision as an instance, by the trusted path: fresh arrays, no validation."""
+        """Build the decision as an instance, by the trusted path: fresh arrays, unvalidated."""
         asked, w = self._asked(), self.workload
         jobs = np.array(asked, dtype=np.int64)
         training = set(self._training)
@@ -168,8 +172,10 @@ class WorkersWorld:
         )
 
     def _cost(self, model: IntArray, remaining: IntArray) -> IntArray:
-        """ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER where a job cannot train so."""
-        whole = self.options.floor != "never"  # then every `remaining` is whole iterations, and the product stays small
+        """Return ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER if a job cannot train in that configuration.
+        """
+        # every `remaining` is then an integer number of iterations, and the product stays small
+        whole = self.options.floor != "never"
         work, scale = (remaining // PARTS, NS_PER_MS) if whole else (remaining, SCALE)
         if int(work.max()) * self._slowest >= 2**63:
             work = work.astype(object)
