@@ -1,8 +1,8 @@
-"""Lower bounds for a whole run: what no scheduler can beat, whatever it knows and however often it preempts.
+"""Lower bounds for a complete run, valid for every scheduler with any information and any preemptions.
 
-A problem says what its jobs ask for as `Pieces`; `lower_bounds` proves from them how small the sum of completion times
-and the makespan can be at best. Schedulers may know the future, stop and move jobs at any time and for nothing; they
-must do every job's least work at no more than its speed, and never hold more than the cluster has.
+A problem describes the least demand of its jobs as `Pieces`; `lower_bounds` derives lower bounds on the sum of
+completion times and on the makespan. Schedulers may know the future, and stop and move jobs at any time without cost.
+They must do every job's least work at no more than its speed, and never use more than the capacity.
 """
 
 from mlsched.simulation.bound.parts import PARTS, lower_bounds, total_jct_parts

@@ -1,16 +1,17 @@
-"""The cheapest way of a piece through prices over time, with pauses wherever it likes.
+"""Cheapest execution of a piece under prices over time, with pauses at any time.
 
-Prices q(t) >= 0, a number for each resource, are constant on equal intervals of time, and 0 after the last. A piece of
+Prices q(t) >= 0, one number per resource, are constant on equal intervals of time, and 0 after the last. A piece of
 release a, length p, weight w and demand d that ends at E pays w for every tick from a to E, and d . q(t) for every tick
-t in which it runs. Where E is given, it is best to run in the p cheapest ticks of [a, E). What remains is the best E.
+t in which it runs. For a given E, it is best to run in the p cheapest ticks of [a, E). The remaining choice is the best
+E.
 
-E = a + p, without any pause, is where the search begins; its cost bounds what waiting can be worth. From there E moves
-on, interval by interval. Within an interval of price c, a later end costs w + c a tick and saves the dearest tick until
-now: it is worth while as long as that tick pays more than w + c. So in each interval the ticks dearer than w + c give
-way to its own, the dearest first, until one of the two is used up.
+The search begins at E = a + p, without any pause; its cost bounds the gain of waiting. From there E moves interval by
+interval. Within an interval of price c, a later end costs w + c per tick and saves the dearest tick so far: it pays as
+long as that tick costs more than w + c. So in each interval the ticks dearer than w + c are replaced by its own, the
+dearest first, until one of the two is used up.
 
-All of this is exact where the numbers are integers. Pieces that are concerned with about as many intervals are worked
-on together: rows of a table whose columns are the intervals, sorted by what the piece pays there.
+All of this is exact if the numbers are integers. Pieces with about the same number of relevant intervals are processed
+together: rows of a table whose columns are the intervals, sorted by the piece's payment there.
 """
 
 from __future__ import annotations
@@ -21,22 +22,25 @@ from mlsched.core.fields import IntArray
 from mlsched.simulation.bound.pieces import Floats
 from mlsched.simulation.bound.prices import Prices, Ways
 
-#: Entries of a table that is worked on at a time.
+#: Largest number of entries of a table.
 MOST_ENTRIES = 2**20
-#: A small table costs its calls and not its entries. So pieces that are concerned with up to so many intervals share
-#: one, and several ends of the same pieces are looked at together, up to so many entries.
+#: The time of a small table is in its calls, not its entries. So pieces with up to NARROW relevant intervals share one,
+#: and several ends of the same pieces are examined together, up to MOST_TOGETHER entries.
 NARROW, MOST_TOGETHER = 16, 2**15
 
 
 def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
-    """The cost of each piece's cheapest way; what all of them hold: demand x ticks, intervals x resources; and the
-    work that this took, in entries of tables that were looked at.
+    """Compute the cheapest execution of each piece.
+
+    Returns:
+        The cost of each piece; the joint use of all (demand x ticks), shape (intervals, resources); and the effort, in
+            examined table entries.
     """
     count = len(prices.values)
     rate = prices.rate
     soonest = ways.release + ways.length
     at_once = prices.paid(ways.demand, ways.release, soonest)
-    # After the prices nobody waits for more than the ticks that he needs.
+    # After the end of the prices, a piece only waits for its own ticks.
     latest = np.clip(soonest + at_once / ways.weight, soonest, np.maximum(prices.end + ways.length, soonest))
     first, reached, last = (
         ((time - prices.start) // prices.step).astype(np.int64) for time in (ways.release, soonest, latest)
@@ -55,7 +59,7 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
 
 
 def groups(widths: IntArray) -> list[IntArray]:
-    """The pieces, those of about equal width together, in groups whose tables are not too large."""
+    """Return groups of pieces of about equal width, such that tables stay below the size limit."""
     size = np.ceil(np.log2(np.maximum(widths, NARROW))).astype(np.int64)
     found: list[IntArray] = []
     for one in np.unique(size):
@@ -66,7 +70,7 @@ def groups(widths: IntArray) -> list[IntArray]:
 
 
 class _Table:
-    """Some pieces (rows) and the intervals that concern them (columns): the ticks there, and what each of them pays."""
+    """Some pieces (rows) and their relevant intervals (columns): the ticks there, and the payment of each piece."""
 
     def __init__(self, ways: Ways, group: IntArray, prices: Prices, number: IntArray, pays: Floats) -> None:
         self.release, self.length, self.weight = ways.release[group], ways.length[group], ways.weight[group]
@@ -77,21 +81,23 @@ class _Table:
         self.sorted = np.take_along_axis(pays, self.order, axis=1)
 
     def least(self, reached: IntArray, last: IntArray) -> tuple[Floats, Floats]:
-        """The least cost of each row, and the ticks in which it then runs, by interval.
+        """Return the least cost of each row, and the ticks in which it then runs, by interval.
 
-        reached: the column of the end without any pause; last: that of the last end that may be better.
+        Args:
+            reached: Column of the end without any pause.
+            last: Column of the last end that may be better.
         """
         best, ran = np.full(len(reached), np.inf), np.zeros_like(self.pays)
         at_once, least = self.release + self.length, self._least_payment(last)
         going, after, many = np.arange(len(reached)), 0, 1
         while going.size:
-            # The next ends of each row that goes on: the more together, the fewer the rows.
+            # The next ends of each remaining row: the fewer the rows, the more ends together.
             rows, column = np.repeat(going, many), (reached[going][:, None] + np.arange(after, after + many)).ravel()
             inside = column <= last[rows]
             rows, column = rows[inside], column[inside]
             end = np.where(column > reached[rows], self.begin[rows, column], at_once[rows])
-            # Who ends then pays for the wait and for the ticks at least so much: where that is no better already, no
-            # later end is.
+            # An end there pays at least this for the wait and the ticks. If that is no better already, all later ends
+            # are worse.
             hopeful = self.weight[rows] * (end - self.release[rows]) + least[rows] < best[rows]
             rows, column, end = rows[hopeful], column[hopeful], end[hopeful]
             self.work += rows.size * self.pays.shape[1]
@@ -106,7 +112,7 @@ class _Table:
         return best, ran
 
     def _least_payment(self, last: IntArray) -> Floats:
-        """What each row pays for its ticks at least, whenever it ends up to the end of a column."""
+        """Return a lower limit of each row's payment for its ticks, for all ends up to the end of a column."""
         there = np.maximum(self.end - self.begin, 0) * (np.arange(self.pays.shape[1]) <= last[:, None])
         there = np.take_along_axis(there, self.order, axis=1)
         chosen = np.clip(self.length[:, None] - (np.cumsum(there, axis=1) - there), 0, there)
@@ -114,7 +120,8 @@ class _Table:
         return least
 
     def _ending_in(self, rows: IntArray, column: IntArray, end: Floats) -> tuple[Floats, Floats]:
-        """The least cost of rows that end in a column, at `end` or later, and the ticks in which they then run."""
+        """Return the least cost of rows that end in a column, at `end` or later, and the ticks in which they then run.
+        """
         order, pays, weight = self.order[rows], self.sorted[rows], self.weight[rows]
         there = np.maximum(np.minimum(self.end[rows], end[:, None]) - self.begin[rows], 0)
         there = np.take_along_axis(there, order, axis=1)

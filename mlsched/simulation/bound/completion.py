@@ -1,21 +1,21 @@
-"""A bound by completion times that knows how fast each piece can be: prices for holding a resource at each time.
+"""Lower bound on completion times by resource prices over time; it respects the speed of each piece.
 
-What proves. Piece i has release a, weight w and demand d (a number for each resource); together the pieces hold at most
-the capacity C at any time. Let any prices q(t) >= 0 be given, for every resource and time. In every schedule the sum
-over the pieces of d . (integral of q over the ticks in which it runs) is at most C . (integral of q), since this holds
-at each time. So the sum of w (E - a), E being when a piece ends, is at least
+Proof. Piece i has release a, weight w and demand d (one number per resource); together the pieces use at most the
+capacity C at any time. Let any prices q(t) >= 0 be given, for every resource and time. In every schedule the sum over
+the pieces of d . (integral of q over the ticks in which it runs) is at most C . (integral of q), since this is true at
+each time. So the sum of w (E - a), E being the end of a piece, is at least
 
     sum over the pieces of [w (E - a) + d . (integral of q over the ticks in which it runs)]  -  C . (integral of q)
 
-and each piece's bracket is at least the cost of its cheapest way through the prices: with pauses wherever it likes
-(`cheapest.py`), or, of runs that do not pause, from its best start on without one (`uninterrupted.py`). The pieces do
-not meet any more, and whatever the prices are, this holds: bad ones only prove less. Where nodes are of several types,
-each type's resources have prices of their own, and a piece chooses among types as well (`typed.py`).
+and each piece's bracket is at least the cost of its cheapest execution under the prices. That execution has pauses at
+any time (`cheapest.py`) or, for runs without pauses, starts at the best time (`uninterrupted.py`). The pieces are then
+independent, and the bound is valid for all prices: bad ones only give a weaker bound. With nodes of several types, each
+type's resources have prices of their own, and a piece chooses among types as well (`typed.py`).
 
-How prices are found. The right side is concave in q; its slope is what the cheapest ways hold less what there is. A
-quasi-Newton method (L-BFGS-B) climbs until it stalls where the slope jumps; steps of Adam (Kingma and Ba, ICLR 2015)
-then go on from its best prices. Intervals are whole ticks; where they are to be fine, coarse ones come first, and the
-prices of each level are where the next, of four times as many, begins.
+Search of prices. The right side is concave in q; its slope is the use of the cheapest executions less the capacity. A
+quasi-Newton method (L-BFGS-B) climbs until it stalls at a jump of the slope; steps of Adam (Kingma and Ba, ICLR 2015)
+then continue from its best prices. Intervals are integer ticks. Fine intervals are preceded by coarse ones: the prices
+of each level are the start of the next, with four times the number of intervals.
 """
 
 from __future__ import annotations
@@ -30,20 +30,23 @@ from mlsched.simulation.bound.pieces import Floats, Pieces
 from mlsched.simulation.bound.prices import Prices, Ways
 from mlsched.simulation.bound.typed import TypedWays
 
-#: Adam: share of the median price that is its first step, and what it remembers of slopes and of their squares.
+#: Adam: first step as a share of the median price, and decay rates of slopes and of their squares.
 PACE, SLOPES, SQUARES = 0.05, 0.9, 0.99
-#: Intervals of the first level, and by how many times the next has more.
+#: Intervals of the first level, and the factor from each level to the next.
 COARSE, FINER = 128, 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
-    """How hard good prices are looked for.
+    """Effort of the price search.
 
-    levels: of intervals, the first of about 128, each next of four times as many; climbs and steps: of L-BFGS and of
-    Adam on each level; gain: the next level is left out where the last one added a smaller share than this; work:
-    after so many entries of tables (with pauses, about 12 ns each) or starts (without, about 70 ns) the best until then
-    is taken. Where jobs queue for most of a log, each is concerned with most intervals.
+    Attributes:
+        levels: Levels of intervals, the first of about 128, each next of four times the number.
+        climbs, steps: Steps of L-BFGS and of Adam on each level.
+        gain: The next level is left out if the last one gained a smaller share than this.
+        work: Limit of the examined entries of tables (with pauses, about 12 ns each) or starts (without, about 70 ns),
+            after which the best prices so far are taken. If jobs queue for most of a log, each has most intervals as
+            relevant ones.
     """
 
     levels: int
@@ -53,9 +56,9 @@ class Effort:
     gain: float = 0.0
 
 
-#: What a run's own bound may cost: on Philly with 400 GPUs 12 CPU s with pauses, 4 without.
+#: Effort of a run's own bound; on Philly with 400 GPUs it takes 12 CPU s with pauses, 4 without.
 OF_RUNS = {True: Effort(1, 60, 20, 600_000_000), False: Effort(3, 40, 10, 100_000_000)}
-#: What a reference's bound may cost; finer levels that added less than .05 % are not followed by others.
+#: Effort of a reference's bound; further levels are skipped after finer levels that added less than .05 %.
 OF_REFERENCES = {
     True: Effort(3, 60, 20, 3_000_000_000, gain=0.0005),
     False: Effort(5, 50, 20, 1_000_000_000, gain=0.0005),
@@ -63,10 +66,12 @@ OF_REFERENCES = {
 
 
 def by_completion(pieces: Pieces, end: float, *, pausing: bool = True) -> float:
-    """At least so large is the sum of weight x (end - release) in every schedule; without `pausing`, in every one in
-    which no piece is interrupted.
+    """Return a lower bound on the sum of weight x (end - release) in every schedule.
 
-    end: some time from which on prices are 0; best the end of the last piece.
+    Args:
+        pieces: Pieces of work.
+        end: Time from which prices are 0; best the end of the last piece.
+        pausing: Include schedules with interruptions; otherwise the bound is for uninterrupted pieces only.
     """
     climb = climbed(pieces, end, pausing=pausing, effort=OF_RUNS[pausing])
     if climb is not None:
@@ -75,7 +80,7 @@ def by_completion(pieces: Pieces, end: float, *, pausing: bool = True) -> float:
 
 
 def climbed(pieces: Pieces, end: float, *, pausing: bool, effort: Effort) -> Climb | None:
-    """The prices that were found, and what they prove; None where no piece is in another's way."""
+    """Return the best prices and their bound; None if pieces never compete."""
     kept = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
     if not pieces.demand[kept].any():
         return None
@@ -94,9 +99,9 @@ def climbed(pieces: Pieces, end: float, *, pausing: bool, effort: Effort) -> Cli
 
 
 def grid(start: float, end: float, levels: int) -> tuple[float, int, int]:
-    """Ticks of an interval of the first level, how many there are, and of how many levels; the last has whole ticks.
+    """Return the ticks per interval of the first level, its number of intervals, and the number of levels.
 
-    There are fewer levels where the last ones would be shorter than a tick.
+    The last level has integer ticks. There are fewer levels if the last ones would be shorter than a tick.
     """
     span = max(end - start, 1.0)
     while levels > 1 and span < COARSE * FINER ** (levels - 1):
@@ -107,14 +112,15 @@ def grid(start: float, end: float, levels: int) -> tuple[float, int, int]:
 
 
 class _Enough(Exception):
-    """The work that there may be is done."""
+    """The effort limit is reached."""
 
 
 class Climb:
-    """The right side of the module's inequality, and the best that was found on the way up from prices of 0, on so many
-    levels of intervals.
+    """Right side of the module's inequality, and the best value found when climbing from prices of 0, level by level.
 
-    `best` is what `prices` prove; `reached`: of each level, its number of intervals and what was proven after it.
+    Attributes:
+        best: Bound by `prices`.
+        reached: Number of intervals and bound after each level.
     """
 
     def __init__(self, ways: Ways | TypedWays, capacity: Floats, prices: Prices, levels: int, pausing: bool) -> None:
@@ -141,7 +147,7 @@ class Climb:
                     return
 
     def value(self, prices: Prices) -> tuple[float, Floats]:
-        """The right side, less a margin above its rounding error, and its slope."""
+        """Return the right side, less a margin above its rounding error, and its slope."""
         if isinstance(self.ways, TypedWays):
             cost, held, work = typed.cheapest(self.ways, prices, self.pausing)
         elif self.pausing:
@@ -163,7 +169,7 @@ class Climb:
         from scipy.optimize import minimize
         from threadpoolctl import threadpool_limits
 
-        # Units in which prices are about 1: what all pieces' weights come to, for each unit of a resource.
+        # Units in which prices are about 1: the sum of all pieces' weights, per unit of a resource.
         unit = 0.2 * self.ways.weight.sum() / np.maximum(self.capacity, 1)
         shape, whole = self.prices.values.shape, max(1.0, float(self.ways.weight @ self.ways.length))
         base = self.prices
@@ -175,8 +181,8 @@ class Climb:
 
         limits = {"maxiter": climbs, "maxfun": climbs + 8}
         above = [(0.0, None)] * base.values.size
-        # L-BFGS-B factorises matrices of some tens of rows, which SciPy's own OpenBLAS shares out to all cores: its
-        # threads then wait, busily, for each other and for the next call.
+        # L-BFGS-B factorises matrices of some tens of rows. SciPy's own OpenBLAS distributes them to all cores, whose
+        # threads then wait busily for each other and for the next call.
         with threadpool_limits(limits=1, user_api="blas"):
             minimize(cost, (base.values / unit).ravel(), jac=True, method="L-BFGS-B", bounds=above, options=limits)
 

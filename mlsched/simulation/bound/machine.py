@@ -1,13 +1,13 @@
-"""All nodes of a cluster as one machine of their joint speed, which works on one piece at a time.
+"""Relaxation of a cluster to one machine of its joint speed, which works on one piece at a time.
 
-Whatever a cluster does, such a machine can do: it is as fast on any piece as the cluster can be, if the pieces' own
-limits of speed are forgotten, and where the cluster shares its time between pieces the machine can take turns as fast
-as need be. So the best that the machine can reach bounds the cluster. Two of its questions are answered by lists:
+The machine can imitate every schedule of the cluster: without the pieces' own speed limits, it is at least as fast on
+any piece. If the cluster shares its time between pieces, the machine can alternate arbitrarily fast. So the optimum of
+the machine bounds the cluster. Two of its problems are solved by lists:
 
 - the least sum of completion times: always the piece with the least work left (Schrage, Operations Research 16, 1968);
-- the least weighted sum of mean busy times: always the piece with the most weight for its whole work (Goemans,
-  Queyranne, Schulz, Skutella, Wang, SIAM J. Discrete Mathematics 15, 2002): a unit of a piece's work costs its weight
-  over its work for each tick that it is later, so that two units in the other order would gain by changing places.
+- the least weighted sum of mean busy times: always the piece with the largest ratio of weight to total work (Goemans,
+  Queyranne, Schulz, Skutella, Wang, SIAM J. Discrete Mathematics 15, 2002). A unit of a piece's work costs its weight
+  over its work for each tick of delay, so that two units in the other order would gain by changing places.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from mlsched.simulation.bound.pieces import Floats
 
 
 def least_remaining_work(release: IntArray, work: IntArray, speed: int) -> Floats:
-    """When each of these jobs is complete, ticks: whatever has the least work left runs."""
+    """Return each job's completion, ticks, if the job with the least work left always runs."""
     return _scheduled(release, work, speed, None)[0]
 
 
 def most_weight(release: IntArray, work: IntArray, weight: Floats, speed: int) -> Floats:
-    """The mean busy time of each of these pieces, ticks: whatever has the most weight for its work runs."""
+    """Return each piece's mean busy time, ticks, if the piece with the largest ratio of weight to work always runs."""
     return _scheduled(release, work, speed, work / np.maximum(weight, 1e-300))[1]
 
 
 def _scheduled(release: IntArray, work: IntArray, speed: int, rank: Floats | None) -> tuple[Floats, Floats]:
-    """Completion and mean busy times where the least rank (None: the least work left) always runs; without work, both
-    are the release.
+    """Return completion and mean busy times if the least rank always runs (None: the least work left).
 
-    Counted in parts of a tick, 1 / speed, and so in whole numbers.
+    Without work, both are the release. Times are counted in parts of a tick, 1 / speed, and so in integers.
     """
     order = np.argsort(release, kind="stable").tolist()
     starts, remaining = [time * speed for time in release.tolist()], work.tolist()

@@ -1,4 +1,4 @@
-"""The bounds of a run, and the parts of which each is the largest."""
+"""Bounds of a run, each the maximum of several parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlsched.simulation.bound.machine import least_remaining_work, most_weight
 from mlsched.simulation.bound.pieces import Pieces
 from mlsched.simulation.bound.span import overlap, typed_end
 
-#: The parts of the bound on the sum of completion times, by name.
+#: Parts of the bound on the sum of completion times, by name.
 PARTS = {
     "running times": "every job by itself",
     "least work left": "one machine as fast as all nodes, for the completion times (SRPT)",
@@ -21,10 +21,13 @@ PARTS = {
 
 
 def lower_bounds(pieces: Pieces, *, pausing: bool = True) -> dict[str, int]:
-    """What no schedule of these pieces can be below: `total_jct`, the sum of completion - arrival, and `makespan`, the
-    last completion - the first arrival; ticks, completions being whole ticks.
+    """Return lower bounds valid for every schedule of these pieces, in integer ticks.
 
-    pausing: whether pieces may be interrupted; schedules in which none is have a higher bound.
+    They are `total_jct`, the sum of completion - arrival, and `makespan`, the last completion - the first arrival.
+
+    Args:
+        pieces: Pieces of work.
+        pausing: Pieces may be interrupted; schedules without interruptions have a higher bound.
     """
     if not len(pieces.arrival):
         return {"total_jct": 0, "makespan": 0}
@@ -34,22 +37,25 @@ def lower_bounds(pieces: Pieces, *, pausing: bool = True) -> dict[str, int]:
 
 
 def _whole(value: float) -> int:
-    """The least whole number that is not below a value, but for its rounding error."""
+    """Round up to an integer, except for rounding errors."""
     return math.ceil(value * (1 - 1e-12) - 1e-6)
 
 
 def total_jct_parts(pieces: Pieces, *, pausing: bool = True, span: float | None = None) -> dict[str, float]:
-    """Each of `PARTS`, by itself a lower bound on the sum of (completion - arrival).
-
-    span: `makespan`, where it is known already.
+    """Return each of `PARTS`, separate lower bounds on the sum of (completion - arrival).
 
     - Every job takes its running time.
-    - On one machine as fast as all nodes are for one resource, every schedule of the pieces can be followed; so the
-      sum of completion times is at least that of the machine's best, always the job with the least work left.
-    - The sum of completion times is at least the weighted sum of the pieces' M + length / 2 + after (`Pieces`), and the
-      sum of weight x M at least that of the machine's best, always the piece with the most weight for its work.
+    - On one machine as fast as all nodes for one resource, every schedule of the pieces can be imitated. So the sum of
+      completion times is at least the machine's optimum, always the job with the least work left.
+    - The sum of completion times is at least the weighted sum of the pieces' M + length / 2 + after (`Pieces`). The sum
+      of weight x M is at least the machine's optimum, always the piece with the largest ratio of weight to work.
     - The sum of completion times is at least the weighted sum of the pieces' ends + after, and `by_completion` bounds
-      the sum of weight x end; without `pausing`, of schedules in which no piece is interrupted.
+      the sum of weight x end; without `pausing`, for schedules without interruptions.
+
+    Args:
+        pieces: Pieces of work.
+        pausing: Pieces may be interrupted.
+        span: `makespan`, if it is known already.
     """
     whole = pieces.with_gangs()
     end = earliest_end(pieces, span)
@@ -71,16 +77,16 @@ def total_jct_parts(pieces: Pieces, *, pausing: bool = True, span: float | None 
 
 
 def earliest_end(pieces: Pieces, span: float | None = None) -> float:
-    """When the last piece ends at the earliest. span: `makespan`, where it is known already."""
+    """Return a lower bound on the last end of the pieces; `span` is `makespan`, if it is known already."""
     return (makespan(pieces) if span is None else span) + float(pieces.arrival.min())
 
 
 def makespan(pieces: Pieces) -> float:
-    """A lower bound on the last completion - the first arrival.
+    """Return a lower bound on the last completion - the first arrival.
 
-    No job is complete before arrival + running. And whatever the time s: before it, a piece of release a and length p
-    can have run for s - a ticks at most; what is left of all pieces, demand x the rest of their lengths, is done after
-    s at the speed of the cluster at most. This is largest at some release, or at some release + length.
+    A job's completion is at least arrival + running. For any time s, a piece of release a and length p can have run for
+    at most s - a ticks before s. The rest of all pieces, demand x remaining length, is done after s at most at the
+    speed of the cluster. This is largest at some release, or at some release + length.
     """
     first = int(pieces.arrival.min())
     best = float((pieces.arrival + pieces.running).max())
@@ -90,7 +96,7 @@ def makespan(pieces: Pieces) -> float:
     begin, end = whole.release, whole.release + whole.length
     times = np.unique(np.concatenate([begin, end]))
     for demand, capacity in zip(whole.demand.T, whole.capacity.tolist(), strict=True):
-        # What is left at s falls by the demand for each tick of s in [release, release + length].
+        # The rest at s falls by the demand for each tick of s in [release, release + length].
         rest = (overlap(times, end, demand) - overlap(times, begin, demand)) / capacity
         best = max(best, float((times + rest).max()))
     return best - first

@@ -1,4 +1,4 @@
-"""What the jobs of a workload ask for at least, as bounds need it."""
+"""Least demand of the jobs of a workload, as input of bounds."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Kinds:
-    """What pieces are on each type of node, where nodes are of several: a piece is of one kind at a time.
+    """Pieces on each type of node, if there are several types; a piece is of one kind at a time.
 
-    ticks: kinds x pieces, how long a piece takes that is of the kind throughout, not rounded; inf: it never is. demand:
-    kinds x pieces x resources, what it holds meanwhile; capacity: of these resources, those of one type being others
-    than those of the next.
+    Attributes:
+        ticks: Length of each piece if it is always of this kind, shape (kinds, pieces), not rounded; inf: impossible.
+        demand: Its use meanwhile, shape (kinds, pieces, resources).
+        capacity: Capacity of these resources; each type has its own resources.
     """
 
     ticks: Floats
@@ -30,20 +31,23 @@ class Kinds:
 
 @dataclasses.dataclass(frozen=True)
 class Pieces:
-    """Jobs, cut into pieces of work that hold a constant amount of every resource while they run.
+    """Jobs, cut into pieces of work with constant resource use while they run. Times are in ticks.
 
-    Of every job: `arrival`; `running`, the fewest ticks from its first start to its end. Times are in ticks.
+    A piece runs at most once at a time, and all running pieces together use at most `capacity`. The bounds rest on a
+    piece's *mean busy time* M: the mean of the ticks in which it runs, the last `length` of them if they are more. All
+    are before the piece's end, so that M + length / 2 + after <= the job's completion time C. With the weights of its
+    pieces, sum of weight x (M + length / 2 + after) <= C. With several types of nodes, all this is true wherever a
+    piece runs, and `kinds` has its values on each.
 
-    Of every piece: its `job`; `release`, before which it cannot run; `length`, the fewest ticks for which it must run
-    in all, at once or with pauses; `demand` (pieces x resources), what it holds whenever it runs; `after`, the fewest
-    ticks from its end to the job's; `weight`, a share of the job's completion time that is charged to the piece. The
-    weights of a job sum to 1. A piece runs at most once at a time, and what runs at a time holds at most `capacity`.
-
-    What bounds rest on: a piece's *mean busy time* M is the mean of the ticks in which it runs, the last `length` of
-    them if they are more. They all lie before the piece's end, so that M + length / 2 + after <= the job's completion
-    time C; and with the weights of its pieces, sum of weight x (M + length / 2 + after) <= C.
-
-    Where nodes are of several types, all this is so wherever a piece runs, and `kinds` says what it is on each.
+    Attributes:
+        arrival: Arrival of each job.
+        running: Fewest ticks from its first start to its end.
+        job: Job of each piece.
+        release: Earliest start of each piece.
+        length: Fewest ticks that it must run, in one segment or with pauses.
+        demand: Its use whenever it runs, shape (pieces, resources).
+        after: Fewest ticks from its end to the job's.
+        weight: Share of the job's completion time that is charged to the piece. The weights of a job sum to 1.
     """
 
     arrival: IntArray
@@ -59,7 +63,11 @@ class Pieces:
 
     @property
     def work(self) -> IntArray:
-        """pieces x resources: demand x ticks. Raises InvalidInput where sums of it could leave whole numbers."""
+        """Return demand x ticks, shape (pieces, resources).
+
+        Raises:
+            InvalidInput: Sums of it could exceed exact integers.
+        """
         most = float(self.demand.sum(axis=0).max(initial=0)) * float((self.release + self.length).max(initial=0))
         if most > 2**62:
             raise InvalidInput(f"bound: demand x time can reach {most:.0e}; use larger units of the resources")
@@ -67,11 +75,14 @@ class Pieces:
 
     @property
     def outside(self) -> float:
-        """What of the sum of (completion - arrival) lies before the pieces' releases and after their ends."""
+        """Return the part of the sum of (completion - arrival) before the pieces' releases and after their ends."""
         return float((self.weight * (self.release - self.arrival[self.job] + self.after)).sum())
 
     def with_gangs(self) -> Pieces:
-        """The resources that some piece holds, and `halves` of the whole cluster: of these two pieces can hold one."""
+        """Return the pieces with their used resources, and `halves` of the entire cluster as further ones.
+
+        At most one of two pieces with more than half of the cluster can run at a time.
+        """
         kept = np.flatnonzero(self.work.any(axis=0))
         demand, capacity = halves(self.demand[:, kept], self.capacity[None, kept])
         return dataclasses.replace(
@@ -82,10 +93,14 @@ class Pieces:
 
 
 def with_halves(demand: IntArray, capacity: IntArray, column: int = -1, unit: int = 0) -> tuple[IntArray, IntArray]:
-    """Demands of tasks, and the capacity of the cluster, with `halves` of its nodes as further columns.
+    """Add `halves` of the nodes as further columns to demands of tasks and to the capacity of the cluster.
 
-    unit: so much of the resource in `column` is one GPU, of which a task holds a part or several; then `halves` of the
-    GPUs are a column, too, in which whole GPUs count 2 each, and `thirds`, in which they count 6.
+    Args:
+        demand: Demands, shape (tasks, resources).
+        capacity: Capacities, shape (nodes, resources).
+        column: Column of the GPUs.
+        unit: Amount of one GPU, of which a task uses a part or several. If given, `halves` of the GPUs are a further
+            column, in which whole GPUs count 2 each, and `thirds`, in which they count 6.
     """
     more, there = halves(demand, capacity)
     if unit:
@@ -97,12 +112,13 @@ def with_halves(demand: IntArray, capacity: IntArray, column: int = -1, unit: in
 
 
 def halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
-    """Columns that say what cannot share: demands (rows x resources) on nodes of a capacity (nodes x resources).
+    """Return dual feasible columns for demands (rows, resources) on nodes of a capacity (nodes, resources).
 
     For a resource whose largest node has c of it, a demand above c / 2 counts 2, of exactly c / 2 it counts 1, a
-    smaller one 0; a node counts 2 if it has at least c / 2, else 0. What fits a node counts at most 2: next to a demand
-    above c / 2 only smaller ones than c / 2 fit, and not three demands of c / 2. (The dual feasible function u^(1) of
-    Fekete and Schepers, Mathematical Programming 91, 2001.) Columns in which no demand counts are left out.
+    smaller one 0; a node counts 2 if it has at least c / 2, else 0. Tasks that fit a node count at most 2 together:
+    next to a demand above c / 2 only demands below c / 2 fit, and not three demands of c / 2. (The dual feasible
+    function u^(1) of Fekete and Schepers, Mathematical Programming 91, 2001.) Columns without a counted demand are left
+    out.
     """
     largest = capacity.max(axis=0, initial=0)
     counted: Any = (2 * demand >= largest).astype(np.int64) + (2 * demand > largest)
@@ -113,11 +129,11 @@ def halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def thirds(demand: IntArray, count: int, unit: int) -> tuple[IntArray, IntArray]:
-    """A column that says what cannot share, of demands (rows x 1) of no more than a GPU on `count` GPUs of `unit` each.
+    """Return a dual feasible column for demands (rows, 1) of at most a GPU on `count` GPUs of `unit` each.
 
-    Of 6 that a GPU counts, a demand above a third counts 3, of exactly a third 2, of exactly two thirds 4, above that
-    6, a smaller one 0: so two demands above a third fill a GPU, however little they ask for. (The dual feasible
-    function u^(2) of the same source.) Left out where no demand counts.
+    A GPU counts 6. A demand above a third counts 3, of exactly a third 2, of exactly two thirds 4, above that 6, a
+    smaller one 0. So two demands just above a third fill a GPU. (The dual feasible function u^(2) of the same source.)
+    The column is left out without a counted demand.
     """
     whole, rest = 3 * demand // unit, 3 * demand % unit
     counted = np.where(rest == 0, 2 * whole, 3 * whole)

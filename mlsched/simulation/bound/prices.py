@@ -1,4 +1,4 @@
-"""Prices over time, for every resource, and what holding a resource for a while costs at them."""
+"""Prices over time, for every resource, and the cost of using resources at them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from mlsched.simulation.bound.pieces import Floats
 
 @dataclasses.dataclass(frozen=True)
 class Prices:
-    """Prices per tick (intervals x resources) on equal intervals of `step` ticks from `start` on; 0 after the last."""
+    """Prices per tick, shape (intervals, resources), on equal intervals of `step` ticks from `start` on.
+
+    They are 0 after the last interval.
+    """
 
     start: float
     step: float
@@ -21,39 +24,38 @@ class Prices:
 
     @property
     def end(self) -> float:
-        """When prices are over."""
+        """Return the end of the last interval."""
         return self.start + self.step * len(self.values)
 
     @functools.cached_property
     def rate(self) -> Floats:
-        """The prices, and a last row of 0 for the time after them."""
+        """Return the prices, with a last row of 0 for the time after them."""
         return np.vstack([self.values, np.zeros_like(self.values[:1])])
 
     @functools.cached_property
     def until(self) -> Floats:
-        """What a unit costs from the start until each interval begins, and until the last one ends."""
+        """Return the cost of a unit from the start until each interval begins, and until the last one ends."""
         return np.vstack([np.zeros_like(self.values[:1]), np.cumsum(self.values * self.step, axis=0)])
 
     def place(self, time: Floats) -> tuple[IntArray, Floats]:
-        """The interval of each time (their number after the end), and how far into it the time is."""
+        """Return the interval of each time (their number after the end), and the offset of the time in it."""
         number = np.minimum((time - self.start) // self.step, len(self.values)).astype(np.int64)
         return number, time - self.start - number * self.step
 
     def paid(self, demand: Floats, begin: Floats, end: Floats) -> Floats:
-        """What demands (pieces x resources) pay from one time to another."""
+        """Return the payment of demands (pieces, resources) from one time to another."""
         at_begin, at_end = (self.until[k] + self.rate[k] * rest[:, None] for k, rest in map(self.place, (begin, end)))
         total: Floats = ((at_end - at_begin) * demand).sum(axis=1)
         return total
 
     def finer(self, parts: int) -> Prices:
-        """The same prices on so many intervals for each."""
+        """Return the same prices, with each interval split into `parts`."""
         return Prices(self.start, self.step / parts, np.repeat(self.values, parts, axis=0))
 
 
 @dataclasses.dataclass(frozen=True)
 class Ways:
-    """Pieces that look for their way: release, length and weight of each, all above 0 but the release; demand (pieces x
-    resources).
+    """Pieces to be priced: release, length and weight of each, all above 0 but the release; demand (pieces, resources).
     """
 
     release: Floats

@@ -1,10 +1,10 @@
-"""When the last job can end at the earliest where nodes are of several types.
+"""Lower bound on the last end of a run with nodes of several types.
 
-Let every resource r of every type have one price q_r >= 0 for all times. Whatever the time s, a piece can have done at
-most (s - release) / p of its work before it, p being its ticks on the type where it is fastest. The rest of it, phi,
-costs at least phi x min over types m of p_m d_m . q after s; until the last end T all pieces pay at most (T - s) C . q.
-So T >= s + sum of phi x (this minimum) / (C . q), for any prices and any s. The minimum is concave in q: good prices
-for one s are found by cutting planes (Kelley, J. SIAM 8, 1960), and what they prove is the largest over all s.
+Let every resource r of every type have one price q_r >= 0 for all times. For any time s, a piece can have done at most
+(s - release) / p of its work before it, p being its ticks on the fastest type. The rest of it, phi, costs at least phi
+x min over types m of p_m d_m . q after s; until the last end T all pieces pay at most (T - s) C . q. So T >= s + sum of
+phi x (this minimum) / (C . q), for any prices and any s. The minimum is concave in q. Good prices for one s are found
+by cutting planes (Kelley, J. SIAM 8, 1960), and their bound is the maximum over all s.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy.typing as npt
 from mlsched.simulation.bound.pieces import Floats, Kinds, Pieces
 
 Amounts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
-#: Cutting planes for the prices of a time, and times that prices are made for.
+#: Cutting planes for the prices of a time, and number of times with own prices.
 PLANES, TIMES = 30, 3
 
 
 def typed_end(pieces: Pieces, kinds: Kinds) -> float:
-    """A lower bound on the last end, by prices of each type."""
+    """Return a lower bound on the last end, by prices of each type."""
     able = np.isfinite(kinds.ticks)
     work = np.where(able[:, :, None], np.where(able, kinds.ticks, 0)[:, :, None] * kinds.demand, np.inf)
     fastest = np.where(pieces.length > 0, kinds.ticks.min(axis=0), 0.0)
@@ -44,14 +44,14 @@ def typed_end(pieces: Pieces, kinds: Kinds) -> float:
 
 
 def _least(work: Floats, price: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Of each piece what its whole work costs where that is cheapest, and the kind."""
+    """Return the cost of each piece's total work on the cheapest kind, and that kind."""
     cost: Any = np.where(np.isfinite(work[:, :, 0]), np.where(np.isfinite(work), work, 0) @ price, np.inf)
     kind = cost.argmin(axis=0)
     return cost[kind, np.arange(cost.shape[1])], kind
 
 
 def _prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Floats:
-    """Prices with C . q = 1 at which these shares of the work cost the most that was found."""
+    """Return the best prices found with C . q = 1, for the largest cost of these shares of the work."""
     from scipy.optimize import linprog
 
     count = len(capacity)
@@ -64,7 +64,7 @@ def _prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Flo
         if total > value:
             best, value = price, total
         planes.append(share @ work[kind, np.arange(len(kind))])
-        # The most that z can be with z <= plane . q for all planes.
+        # The maximum of z with z <= plane . q for all planes.
         rows = np.column_stack([np.ones(len(planes)), -np.array(planes)])
         found = linprog(
             np.r_[-1.0, np.zeros(count)],
@@ -82,7 +82,7 @@ def _prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Flo
 
 
 def overlap(times: Amounts, points: Amounts, amount: Amounts) -> Amounts:
-    """For each time, the sum of amount x (point - time) over the points after it."""
+    """Return for each time the sum of amount x (point - time) over the points after it."""
     order = np.argsort(points, kind="stable")
     after = np.append(np.cumsum(amount[order][::-1])[::-1], 0)
     moment = np.append(np.cumsum((amount * points)[order][::-1])[::-1], 0)

@@ -1,16 +1,16 @@
-"""The cheapest way of a piece through prices over time where it has a choice: of types of nodes, at other speeds there.
+"""Cheapest execution of a piece under prices over time, with a choice among node types of different speeds.
 
-Kind m of a piece is what it is on type m: it takes p_m ticks there, and pays d_m . q(t) for each. Every resource of
-every type has a price of its own. Without pauses the cheapest way is the cheapest of each kind's (`uninterrupted`).
+Kind m of a piece is its form on type m: it takes p_m ticks there, and pays d_m . q(t) for each. Every resource of every
+type has a price of its own. Without pauses the cheapest execution is the minimum over the kinds (`uninterrupted`).
 
-With pauses a piece may change type whenever it likes. In a tick of interval t it does 1 / p_m of its work for the price
-c_mt, or nothing for nothing. What of its work is done in an interval costs least along the lower convex hull of these
-points: first at the least price for the work, then, where more has to be done in the same ticks, by going over from one
-type to a faster one. If the end is in interval k, a tick of that costs the piece's weight besides, so that the points
-of k are (1 / p_m, c_mk + w). So the least cost of an end in k is w x (begin of k - release) and the cheapest steps of
-all hulls that do the work together: a knapsack filled in order of price. With one kind it is what `cheapest` finds.
+With pauses a piece may change type at any time. In a tick of interval t it does 1 / p_m of its work for the price c_mt,
+or idles for free. The cheapest cost of work in an interval is the lower convex hull of these points. It starts at the
+least price per work; if more work has to be done in the same ticks, it moves from one type to a faster one. If the end
+is in interval k, a tick of that also costs the piece's weight, so that the points of k are (1 / p_m, c_mk + w). So the
+least cost of an end in k is w x (begin of k - release) and the cheapest steps of all hulls that do the work together: a
+knapsack filled in order of price. With one kind it is the result of `cheapest`.
 
-Costs are lowered by more than their rounding error (`MARGIN`), so that a bound from them holds.
+Costs are lowered by more than their rounding error (`MARGIN`), so that bounds derived from them are valid.
 """
 
 from __future__ import annotations
@@ -26,16 +26,21 @@ from mlsched.simulation.bound.cheapest import groups
 from mlsched.simulation.bound.pieces import Floats
 from mlsched.simulation.bound.prices import Prices, Ways
 
-#: Share of its cost by which each way's is lowered.
+#: Share by which each cost is lowered.
 MARGIN = 1e-10
-#: An entry of a table here takes so many times as long as one of `cheapest`, by which effort is counted.
+#: Time per table entry, relative to an entry of `cheapest`, which is the unit of effort.
 DEARER = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class TypedWays:
-    """Pieces that look for their way: release, weight (above 0), and of each kind how many ticks it takes (kinds x
-    pieces, inf: the piece is never of that kind) and its demand (kinds x pieces x resources).
+    """Pieces to be priced on several types of nodes.
+
+    Attributes:
+        release: Earliest start of each piece.
+        weight: Weight of each piece, above 0.
+        ticks: Length of each piece per kind, shape (kinds, pieces); inf: the piece is never of that kind.
+        demand: Demand per kind, shape (kinds, pieces, resources).
     """
 
     release: Floats
@@ -45,12 +50,16 @@ class TypedWays:
 
     @property
     def length(self) -> Floats:
-        """pieces: the fewest ticks."""
+        """Return the fewest ticks of each piece, shape (pieces,)."""
         return np.asarray(self.ticks.min(axis=0))
 
 
 def cheapest(ways: TypedWays, prices: Prices, pausing: bool) -> tuple[Floats, Floats, int]:
-    """The cost of each piece's cheapest way; what all hold (demand x ticks, intervals x resources); and the work."""
+    """Compute the cheapest execution of each piece.
+
+    Returns:
+        The cost of each piece; the joint use of all (demand x ticks), shape (intervals, resources); and the effort.
+    """
     return _with_pauses(ways, prices) if pausing else _without(ways, prices)
 
 
@@ -74,7 +83,7 @@ def _without(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
 
 
 def _of_kind(ways: TypedWays, kind: int, rows: IntArray) -> Ways:
-    """Some pieces as of one kind; completions are whole ticks after whole starts."""
+    """Return some pieces as pieces of one kind; completions are integer ticks after integer starts."""
     whole = np.ceil(ways.ticks[kind, rows] * (1 - 1e-12))
     return Ways(ways.release[rows], whole, ways.weight[rows], ways.demand[kind, rows])
 
@@ -87,7 +96,7 @@ def _with_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
         until = ways.release + np.where(able, ticks, 0)
         paid = prices.paid(demand, ways.release, until) + ways.weight * (until - ways.release)
         at_once = np.where(able, np.minimum(at_once, paid), at_once)
-    # Who waits longer than what that costs pays for the wait alone more than without any.
+    # A piece that waits longer than this pays more for the wait than its total without waiting.
     latest = np.minimum(ways.release + at_once / ways.weight * (1 + 1e-9) + 1e-9, prices.end)
     first, last = (((time - prices.start) // prices.step).astype(np.int64) for time in (ways.release, latest))
     first, last = np.minimum(first, count), np.minimum(last, count)
@@ -105,8 +114,10 @@ def _with_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
 
 
 class _Steps(NamedTuple):
-    """Of each row and column, the steps of its lower hull, one after the other (rows x columns x kinds): how much more
-    work a tick does, what it costs for each unit of that, the kinds before (-1: none) and after; 0 work: no step.
+    """Steps of the lower hull of each row and column, in order, shape (rows, columns, kinds).
+
+    Each step has its additional work per tick, its cost per unit of that work, and the kinds before (-1: none) and
+    after; unused steps have 0 work.
     """
 
     gain: Floats
@@ -116,7 +127,12 @@ class _Steps(NamedTuple):
 
 
 def _hull(speed: Floats, pays: Floats) -> _Steps:
-    """speed: rows x kinds, 0 for kinds that are not; pays: rows x columns x kinds, per tick."""
+    """Compute the steps of the lower hulls.
+
+    Args:
+        speed: Speed of each row per kind, shape (rows, kinds); 0 for missing kinds.
+        pays: Payment per tick, shape (rows, columns, kinds).
+    """
     shape = pays.shape
     gain, price = np.zeros(shape), np.zeros(shape)
     before, after = np.full(shape, -1), np.full(shape, -1)
@@ -125,7 +141,7 @@ def _hull(speed: Floats, pays: Floats) -> _Steps:
         more = speed[:, None, :] - v[:, :, None]
         slope = np.where(more > 0, (pays - c[:, :, None]) / np.where(more > 0, more, 1), np.inf)
         least = slope.min(axis=2)
-        # Of equally cheap ones, the fastest: so the next step costs more.
+        # Among equally cheap kinds, the fastest, so that the next step costs more.
         chosen = np.where(slope <= least[:, :, None], more, -1.0).argmax(axis=2)
         there = np.isfinite(least)
         pick = (*np.ogrid[: shape[0], : shape[1]], chosen)
@@ -138,7 +154,7 @@ def _hull(speed: Floats, pays: Floats) -> _Steps:
 
 
 class _Table:
-    """Some pieces (rows), the intervals that concern them (columns), and the steps of every interval's hull."""
+    """Some pieces (rows), their relevant intervals (columns), and the steps of every interval's hull."""
 
     def __init__(self, ways: TypedWays, group: IntArray, prices: Prices, first: IntArray) -> None:
         self._ways, self._group, self._prices, self._first = ways, group, prices, first
@@ -146,7 +162,7 @@ class _Table:
         self.work = 0
 
     def least(self, last: IntArray) -> Floats:
-        """The least cost of each row; last: the column of the last end that may be better."""
+        """Return the least cost of each row; `last` is the column of the last end that may be better."""
         ways, prices, group = self._ways, self._prices, self._group
         count, kinds = len(prices.values), len(ways.ticks)
         release, weight = ways.release[group], ways.weight[group]
@@ -184,9 +200,16 @@ class _Table:
     def _filled(
         self, rows: IntArray, end: int, able: Floats, price: Floats, ticks: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """The least cost of doing the whole work (1) by steps of intervals before `end` and of its own; inf: cannot.
+        """Return the least cost of the total work (1) by steps of intervals before `end` and of its own.
 
-        able: how much work each step before can do, in order of price; ticks: those of the last interval.
+        It is inf if that is impossible.
+
+        Args:
+            rows: Rows of the table.
+            end: Column of the end.
+            able: Work of each earlier step, in order of price.
+            price: Price of each earlier step.
+            ticks: Ticks of the last interval.
         """
         gain, own = self._ending.gain[rows, end], self._ending.price[rows, end]
         most = np.minimum(gain * ticks[:, None], 1.0)
@@ -202,7 +225,7 @@ class _Table:
         return np.where(done.sum(axis=1) + ended.sum(axis=1) < 1 - 1e-9, np.inf, cost), done, ended
 
     def ticks_on(self) -> list[Floats]:
-        """Of each kind, the ticks (rows x columns) for which the rows are of it on their cheapest way."""
+        """Return for each kind its ticks on the rows' cheapest executions, shape (rows, columns)."""
         kinds, rows = len(self._ways.ticks), np.arange(len(self._group))
         done = np.zeros_like(self._done)
         np.put_along_axis(done, self._order, self._done, axis=1)
@@ -217,6 +240,6 @@ class _Table:
 
 
 def _ticks(steps: _Steps, work: Floats, kind: int) -> Floats:
-    """Ticks for which each step, by so much work, makes its piece of a kind; below 0: no longer of it."""
+    """Return the ticks for which each step, with its work, makes its piece of a kind; below 0 if it ends that kind."""
     ticks = np.where(steps.gain > 0, work / np.where(steps.gain > 0, steps.gain, 1), 0.0)
     return np.asarray(ticks * (steps.after == kind) - ticks * (steps.before == kind))

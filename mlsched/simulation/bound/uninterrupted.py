@@ -1,11 +1,11 @@
-"""The cheapest way of a piece through prices over time, without a pause: its best start.
+"""Cheapest execution of a piece under prices over time, without a pause: its best start.
 
-A piece of release a, length p, weight w and demand d that starts at S pays w (S + p - a), and d . (prices) from S to
-S + p. This cost is piecewise linear in S: it is smallest at S = a, or where S or S + p is an end of an interval. Its
-payment at S = a bounds what waiting can be worth: nobody waits longer than that payment / w.
+A piece of release a, length p, weight w and demand d that starts at S pays w (S + p - a), and d . (prices) from S to S
++ p. This cost is piecewise linear in S. Its minimum is at S = a, or at a start S or end S + p on an end of an interval.
+Its payment at S = a bounds the gain of waiting: the wait is at most that payment / w.
 
-p is so many whole intervals and a rest, the same wherever S is: so the costs of all S on the grid are read off the
-prices' sums by number, without a search. All of this is exact where the numbers are integers.
+p is a number of intervals and a rest, the same for every S: so the costs of all S on the grid are read off the prices'
+sums by number, without a search. All of this is exact if the numbers are integers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from mlsched.core.fields import IntArray
 from mlsched.simulation.bound.pieces import Floats
 from mlsched.simulation.bound.prices import Prices, Ways
 
-#: Starts that are looked at together.
+#: Starts that are examined together.
 MOST_STARTS = 2**20
 
 
 def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, Floats, int]:
-    """The cost of each piece's cheapest way; its start; what all of them hold there (demand x ticks, intervals x
-    resources); and the work that this took, in starts that were looked at.
+    """Compute the best uninterrupted execution of each piece.
+
+    Returns:
+        The cost of each piece; its start; the joint use of all (demand x ticks), shape (intervals, resources); and the
+            effort, in examined starts.
     """
     cost, start = ways.weight * ways.length, ways.release.copy()
     columns = np.flatnonzero(prices.values.any(axis=0))
@@ -36,7 +39,7 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, Floats, int]:
     whole, rest = np.divmod(ways.length, prices.step)
     shift = (whole.astype(np.int64), rest)
     for ends in (False, True):  # S on the grid, then S + p
-        # The first and the last end of an interval that is looked at: after the release, and while waiting may pay.
+        # First and last end of an interval to examine: after the release, and while waiting may pay.
         soonest = ways.release + ends * ways.length
         low = np.maximum(np.floor((soonest - prices.start) / prices.step), -1).astype(np.int64) + 1
         high = np.floor((np.minimum(soonest + waits, prices.end + ends * ways.length) - prices.start) / prices.step)
@@ -48,7 +51,7 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, Floats, int]:
 
 
 def _starts(concerned: IntArray, low: IntArray, high: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Pairs of pieces and ends of intervals to look at, in portions; those of a piece follow each other."""
+    """Yield pairs of pieces and ends of intervals in portions; pairs of the same piece follow each other."""
     many = np.maximum(high[concerned] - low[concerned] + 1, 0)
     concerned, many = concerned[many > 0], many[many > 0]
     portion = (np.cumsum(many) - 1) // MOST_STARTS
@@ -69,7 +72,18 @@ def _look(
     cost: Floats,
     start: Floats,
 ) -> None:
-    """Take those of these starts (or ends, of pieces `among` at ends of intervals) that cost less than the best."""
+    """Accept the starts that cost less than the best so far.
+
+    Args:
+        ways: Pieces.
+        prices: Prices over time.
+        columns: Resources with a price.
+        shift: Complete intervals and rest of each piece's length.
+        ends: The candidates are ends of pieces, not starts.
+        among: Piece of each candidate.
+        number: Interval end of each candidate.
+        cost, start: Best cost and start of each piece, updated in place.
+    """
     whole, rest = shift[0][among], shift[1][among]
     last = len(prices.values)
     if ends:
@@ -95,12 +109,12 @@ def _look(
 
 
 def held(ways: Ways, start: Floats, prices: Prices) -> Floats:
-    """demand x ticks that pieces hold in each interval (intervals x resources) if they run from these starts on."""
+    """Return the use (demand x ticks) of pieces with these starts in each interval, shape (intervals, resources)."""
     count = len(prices.values)
     found = np.empty((count, ways.demand.shape[1]))
     (first, after), (last, behind) = prices.place(start), prices.place(start + ways.length)
     for r, demand in enumerate(ways.demand.T):
-        # What is held before each interval's end grows by the demand for every tick since the start, until the end.
+        # The use before each interval's end grows by the demand for every tick since the start, until the end.
         slope = np.bincount(first, demand, count + 1) - np.bincount(last, demand, count + 1)
         lost = np.bincount(first, demand * after, count + 1) - np.bincount(last, demand * behind, count + 1)
         found[:, r] = (np.cumsum(slope) * prices.step - lost)[:count]

@@ -92,8 +92,9 @@ class Board:
         self.apart = apart if apart is not None and apart.any() else None
 
     def valid(self, chosen: IntArray) -> Any:
-        """Return which actions are valid in some rows, shape (rows, actions); jobs that cannot be finished are taken
-        back.
+        """Return which actions are valid in some rows, shape (rows, actions).
+
+        Jobs that cannot be finished are taken back.
         """
         valid = self._mask(chosen)
         while (stuck := chosen[~valid.any(axis=1) & self._in_parts(chosen).any(axis=1)]).size:
@@ -102,8 +103,9 @@ class Board:
         return valid
 
     def _mask(self, chosen: IntArray) -> Any:
-        """Return the valid actions: the job lacks such a task, other jobs are not partly placed, and the server has
-        room.
+        """Return the valid actions, shape (rows, actions).
+
+        An action is valid if the job lacks such a task, other jobs are not partly placed, and the server has room.
         """
         new = self.shape.new
         lacks = self.on[chosen, :, :new].sum(axis=1) < self.asked[chosen, :new]
@@ -115,8 +117,9 @@ class Board:
         return mask.reshape(len(mask), self.shape.actions)
 
     def _turn(self, chosen: IntArray) -> Any:
-        """Return the jobs whose tasks may come next, shape (rows, N'): the partly placed job, else all while there is
-        room.
+        """Return the jobs whose tasks may come next, shape (rows, N').
+
+        They are the partly placed job, else all while there is room.
         """
         parts = self._in_parts(chosen)
         full = self.whole(chosen).sum(axis=1) >= self.room[chosen]

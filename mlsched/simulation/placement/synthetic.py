@@ -78,11 +78,11 @@ def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
 def google(
     *, given: Jobs, mean: Positive = 2.0, daily: Share = 0.5, burst: Annotated[float, Range(0, 100)] = 1.0
 ) -> Workload:
-    """Draw a substitute for pattern (3) of Fig. 8, Google's cluster trace downscaled, which is unavailable; it is not
-    fitted.
+    """Draw a substitute for pattern (3) of Fig. 8, Google's cluster trace downscaled.
 
-    Such arrivals have a daily cycle and bursts: the rate is mean x (1 + daily x sine of the time of day) x a gamma
-    variable of mean 1 and variance `burst`, drawn in every interval. Other parameters as of `uniform`.
+    That trace is unavailable, and the substitute is not fitted to it. Such arrivals have a daily cycle and bursts: the
+    rate is mean x (1 + daily x sine of the time of day) x a gamma variable of mean 1 and variance `burst`, drawn in
+    every interval. Other parameters as of `uniform`.
     """
     rng = _stream(given)
     rates = mean * (1 + daily * np.sin(2 * np.pi * (np.arange(DAY) / DAY + rng.uniform())))
@@ -108,8 +108,9 @@ def variants(
 
 
 def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: Any) -> dict[str, Any]:
-    """Return the workload fields of jobs with these isolated lengths in intervals; epochs are integers (see
-    `generate`).
+    """Return the workload fields of jobs with these isolated lengths in intervals.
+
+    Epochs are integers (see `generate`).
     """
     epochs = (EPOCHS * workers).tolist()
     return {

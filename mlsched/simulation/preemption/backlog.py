@@ -53,14 +53,16 @@ class Segments:
 
 
 def summary(submit: IntArray, finish: IntArray, runs: Segments, share: Floats, work: Floats) -> dict[str, Any] | None:
-    """Return growth of the backlog and lost throughput of a run; None if at most one job or zero work arrives in that
-    half.
+    """Return growth of the backlog and lost throughput of a run.
 
     Args:
         submit, finish: Times of each job, s.
         runs: Segments in which jobs used a node.
         share: Demand of each job over the cluster's capacity, averaged over the resources.
         work: Share times execution time, in days of the complete cluster.
+
+    Returns:
+        The figures by name; None if at most one job or zero work arrives in that half.
     """
     edges = spans(submit)
     if edges is None:
@@ -84,8 +86,9 @@ def summary(submit: IntArray, finish: IntArray, runs: Segments, share: Floats, w
 
 
 def spans(submit: IntArray) -> Floats | None:
-    """Return the ends of the spans, s: SPANS + 1 times from the middle of the arrivals to the last; None without two
-    jobs.
+    """Return the ends of the spans, s; None without two jobs.
+
+    There are SPANS + 1 times from the middle of the arrivals to the last.
     """
     if not len(submit):
         return None

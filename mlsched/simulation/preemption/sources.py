@@ -109,8 +109,9 @@ def _kinds(
 
 
 def _demands(trace: Trace) -> tuple[IntArray, list[int]]:
-    """Return demands, shape (jobs, known resources), and the known ones of RESOURCES; an unknown entry drops its
-    resource.
+    """Return demands, shape (jobs, known resources), and the known ones of RESOURCES.
+
+    An unknown entry excludes its resource.
     """
     columns: list[Any] = [trace.cpu_milli, trace.memory_mib, trace.gpus_milli]
     known = [r for r, column in enumerate(columns) if (column >= 0).all()]

@@ -73,7 +73,7 @@ class QualityWorld:
         return self._unfinished
 
     def advance(self, time: int) -> None:
-        """Process all events up to `time`; allocate cores if there is no choice."""
+        """Process all events up to `time`; allocate cores directly without a choice."""
         self._work(time)
         self.now, self._question = time, None
         last = int(np.searchsorted(self.workload.submit, time, side="right"))

@@ -1,7 +1,7 @@
-"""Rules answer a horizon by being run on it; planners answer a snapshot by planning the known rest.
+"""Adapters between question types: rollouts of rules over a horizon, and planners that answer a snapshot.
 
-`residual` turns a snapshot into the horizon instance of the rest: the jobs known now, estimated durations, and what has
-already happened in the iterations under way as fixed runs.
+`residual` turns a snapshot into the horizon instance of the rest: the known jobs, estimated durations, and the past
+part of the current iterations as fixed runs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,16 @@ from mlsched.simulation.wake import Wake
 
 
 def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable | None:
-    """The plan that `rule` makes of a horizon when it sees every job at its arrival, woken at every event.
+    """Return the plan of `rule` for a horizon whose jobs it sees at their arrival, woken at every event.
 
-    Nothing is paused or moved inside an iteration: a Timetable has no words for it. Jobs run as many iterations as they
-    may unless the rule stops them. None when the horizon has no feasible plan at all. Raises SolverError when the
-    rule leaves the run stuck.
+    Runs are neither paused nor moved inside an iteration, as a Timetable cannot represent that. Jobs run their maximum
+    number of iterations unless the rule stops them.
+
+    Returns:
+        The plan, or None if the horizon is infeasible.
+
+    Raises:
+        SolverError: The rule leaves the run stuck.
     """
     if impossible(instance):
         return None
@@ -37,7 +42,7 @@ def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable | None:
 
 
 def timetable(world: TaskgraphWorld) -> Timetable:
-    """The runs of a world without pauses and moves inside an iteration that have ended, as a plan of its horizon."""
+    """Return the finished runs of a world, without pauses and moves inside an iteration, as a plan of its horizon."""
     rows = world.log.rows
     return world.horizon.timetable(
         [row[1] for row in rows],
@@ -49,11 +54,13 @@ def timetable(world: TaskgraphWorld) -> Timetable:
 
 
 def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]) -> Round | None:
-    """The round that follows a planner's timetable for the rest: what it starts now, and how long it lets jobs run.
+    """Return the round that follows a planner's timetable for the rest: current starts and iteration limits of jobs.
 
-    None when the planner finds none.
-    The round asks to be woken when the timetable next starts something. Runs of an iteration that has not begun are
-    left for later, as are those that only become ready now (behind runs of duration 0).
+    The round requests a wake at the next start of the timetable. Runs of an iteration that has not begun are left for
+    later, as are those that become ready only now (after runs of duration 0).
+
+    Returns:
+        The round, or None if the planner finds no timetable.
     """
     question, shift = residual(snapshot)
     plan = planner(question)
@@ -73,9 +80,10 @@ def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]
 
 
 def _on_gpus(snapshot: Snapshot, starts: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """(task, node, GPU) of starts whose GPU is a plan's label: that of what runs with it, else the first that is free.
+    """Return (task, node, GPU) of starts with a plan's GPU labels.
 
-    The count in the judge's rule 6 says that there is one.
+    The GPU is that of co-running tasks, else the first free GPU; the count in the judge's rule 6 ensures that one
+    exists.
     """
     unit, needs, free = snapshot.gpu_unit, snapshot.gpu_demand, snapshot.gpu_free
     parts = (needs > 0) & (needs < unit)
@@ -91,7 +99,7 @@ def _on_gpus(snapshot: Snapshot, starts: list[tuple[int, int, int]]) -> list[tup
 
 
 def _stops(snapshot: Snapshot, plan: Timetable) -> list[tuple[int, int]]:
-    """Jobs whose number of iterations the plan changes."""
+    """Return the jobs whose number of iterations the plan changes."""
     runs = snapshot.finished.copy()
     np.maximum.at(runs, plan.job, plan.iteration + 1)
     changed = np.flatnonzero(runs != snapshot.stop_after)
@@ -99,11 +107,14 @@ def _stops(snapshot: Snapshot, plan: Timetable) -> list[tuple[int, int]]:
 
 
 def residual(snapshot: Snapshot) -> tuple[Instance, int]:
-    """The horizon instance of the rest of a snapshot, and by how many ticks its clock is ahead of the snapshot's.
+    """Return the horizon instance of the rest of a snapshot, and the lead of its clock over the snapshot's in ticks.
 
-    A run that has outlasted its estimate is taken to end at the next tick. What is in use beyond the running tasks is
-    taken off the capacity for good. Raises InvalidInput for a snapshot with interrupted runs: no timetable has them;
-    and for one in which GPUs that are told apart are in use beyond the running tasks: no instance says which.
+    A run that has outlasted its estimate is assumed to end at the next tick. Resources in use beyond the running tasks
+    are taken off the capacity permanently.
+
+    Raises:
+        InvalidInput: The snapshot has interrupted runs, which timetables cannot represent, or individual GPUs are in
+            use beyond the running tasks, which instances cannot represent.
     """
     running, done = snapshot.state == RUNNING, snapshot.state == DONE
     if not np.isin(snapshot.state, (WAITING, RUNNING, DONE)).all() or snapshot.progress.any():
@@ -142,7 +153,7 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
 
 
 def _tables(snapshot: Snapshot) -> IntArray:
-    """jobs x (0 to the most iterations): the tables of a snapshot, written out."""
+    """Return the tables of a snapshot in full, shape (jobs, 0 to the most iterations)."""
     columns = np.arange(int(snapshot.max_iterations.max(initial=0)) + 1)
     inside = np.minimum(columns, snapshot.accuracy.shape[1] - 1)
     return np.asarray(snapshot.accuracy[snapshot.accuracy_table][:, inside])

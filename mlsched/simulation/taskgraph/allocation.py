@@ -1,25 +1,25 @@
-"""A round of a cluster of training jobs as a sequence of choices: MLFS' action {(task, node or queue)} (Section 3.4).
+"""Round of a training cluster as a sequence of choices: MLFS' action {(task, node or queue)} (Section 3.4).
 
-The paper does not say how one network says where any number of tasks go. Here the action is made one choice after the
-other, each among rows of one table (`allocation_features`), so that one scoring function serves them all:
+The paper leaves open how one network assigns any number of tasks. Here the action is a sequence of choices, each among
+rows of one table (`allocation_features`), so that one scoring function serves them all:
 
-STOP, where it is asked for: which job ends as early as it may; row 0: no more. MLF-RL leaves that to MLF-C.
-GIVE, where every iteration queues anew and something waits: which running job gives way; row 0: nobody else.
-LEAVE: from each overloaded node, as long as it is, which task joins the queue; row 0: no more from this node.
-NEXT: which unit of the queue gets its places now; row 0: none, all others wait.
-HOST: to which underloaded node the next task of that unit goes, where it takes the least used GPU. Row 0 is refused.
+STOP, if enabled: the job that ends as early as it may; row 0: finished. MLF-RL leaves that to MLF-C.
+GIVE, if every iteration queues again and some job waits: the running job to preempt; row 0: finished.
+LEAVE: from each overloaded node, as long as it is, the task that joins the queue; row 0: finished with this node.
+NEXT: the unit of the queue that gets its places now; row 0: all others wait.
+HOST: the underloaded node of the next task of that unit, where it takes the least used GPU. Row 0 is refused.
 
-A unit is what starts together (`heuristics/taskgraph/_mlf_queue`): a gang, by iterations a job, else a task; a task
-that left its node is a unit of its own. A unit one of whose tasks finds no underloaded node with room waits. What left
-and finds no place pauses where that loses no work, else it stays where it is, as in MLF-H (3.3.3).
+A unit is a set of tasks that start together (`heuristics/taskgraph/_mlf_queue`): a gang, by iterations a job, else a
+task. A task that left its node is a unit of its own. A unit waits if one of its tasks finds no underloaded node with
+room. A task that left and finds no place pauses if that loses no work, else it stays on its node, as in MLF-H (3.3.3).
 
-What gives way is off its nodes until "none" is next, or nothing else fits: then, in order of MLF-H's priority, each job
-whose place is untaken goes on there, the others pause, and NEXT goes on with what still waits (`queueing=iteration`, as
-in `heuristics/taskgraph/_mlf_compete`).
+Preempted jobs are off their nodes until NEXT chooses row 0 or no unit fits. Then, in order of MLF-H's priority, each
+job whose place is free continues there, the others pause, and NEXT continues with the remaining waiting jobs
+(`queueing=iteration`, as in `heuristics/taskgraph/_mlf_compete`).
 
-Underloaded (3.3.2): no resource is used beyond `h_r`; so that the choice is the policy's, whether the task overloads
-the node is not asked, other than in MLF-H. Nothing may be the choice only while something makes progress: a run must
-not get stuck. Should no unit find places then, MLF-H's fallback starts the first task that fits.
+Underloaded (3.3.2) means that all resources are used up to `h_r` at most. Unlike in MLF-H, a task may overload the
+node, so that the choice is the policy's. Row 0 is allowed only while some job makes progress, since a run must not get
+stuck. If all units then lack places, MLF-H's fallback starts the first task that fits.
 """
 
 from __future__ import annotations
@@ -60,13 +60,16 @@ Floats = npt.NDArray[np.float32]
 
 
 class Allocation:
-    """The round of one snapshot under way. `kind`: of the choice that is due, None when there is none left.
+    """Round of one snapshot in progress. `kind` is that of the current choice, None at the end.
 
-    stop_after: jobs, iterations after which each stops. h_r: the share of a resource from which on a node is
-    overloaded. migration: False leaves overloaded nodes alone. stopping: whether jobs may be stopped earlier than that.
-    most: so many jobs, tasks, units or nodes a choice has at most, the first in MLF-H's order; 0: all. queueing:
-    "held", a job holds its nodes to the end; "iteration", what runs may give way, and rows have more columns
-    (`FEATURES_OF`).
+    Attributes:
+        stop_after: Iterations after which each job stops, shape (jobs,).
+        h_r: Share of a resource from which on a node is overloaded.
+        migration: False leaves overloaded nodes unchanged.
+        stopping: Jobs may be stopped earlier than `stop_after`.
+        most: Largest number of jobs, tasks, units or nodes per choice, the first in MLF-H's order; 0: all.
+        queueing: "held": a job keeps its nodes to the end. "iteration": running jobs may be preempted, and rows have
+            more columns (`FEATURES_OF`).
     """
 
     @validate_arguments
@@ -88,46 +91,49 @@ class Allocation:
         self._low = stops_after(snapshot, "least") if stopping else stop_after
         self.leaving: list[int] = []
         self.placed: list[int] = []
-        self.away: list[int] = []  # jobs that gave way and have not come back
+        self.away: list[int] = []  # preempted jobs that have not returned
         self.kind: int | None = None
-        self._tasks = np.zeros(0, dtype=np.int64)  # of the rows from 1 on; of HOST the one task
+        self._tasks = np.zeros(0, dtype=np.int64)  # of the rows from 1 on; for HOST the one task
         self._nodes = np.zeros(0, dtype=np.int64)  # of HOST's rows from 1 on
-        self._crowded: list[int] = []  # nodes that are overloaded
+        self._crowded: list[int] = []  # overloaded nodes
         self._crowd: Crowd | None = None
         self._goes_on = False
-        self._units = np.zeros(0, dtype=np.int64)  # that are still in the queue
+        self._units = np.zeros(0, dtype=np.int64)  # units still in the queue
         self._todo: list[int] = []
-        self._done: list[tuple[int, int]] = []  # tasks of the unit under way that have a place, and where they were
-        self._was: tuple[int, list[int]] | None = None  # where the task that is to be placed runs
-        self._runners: list[int] = []  # running jobs that may still be chosen to give way
-        self._pausing: list[int] = []  # tasks of those that do not
+        self._done: list[tuple[int, int]] = []  # placed tasks of the current unit, and their previous nodes
+        self._was: tuple[int, list[int]] | None = None  # current place of the task to be placed
+        self._runners: list[int] = []  # running jobs that may still be preempted
+        self._pausing: list[int] = []  # tasks of preempted jobs without a place
         self._stop()
 
     @functools.cached_property
     def priority(self) -> npt.NDArray[np.float64]:
-        """tasks: MLF-H's priority (Eq. 6), with the paper's constants."""
+        """Return MLF-H's priority (Eq. 6) with the paper's constants, shape (tasks,)."""
         return priorities(self.snapshot, self._stop_after, Weights())
 
     @functools.cached_property
     def _features(self) -> Features:
         return Features(self.hosts, self._stop_after, self.priority, self._limit, self._gpu_limit, self._anew)
 
-    # -- the choice that is due ---------------------------------------------------------------------------------------
+    # -- current choice -----------------------------------------------------------------------------------------------
 
     def rows(self) -> Floats:
-        """(1 + choices) x columns (`FEATURES_OF`), in [-1, 1]: row 0 is the choice of nothing."""
+        """Return the features of the rows, shape (1 + choices, columns) (`FEATURES_OF`), in [-1, 1].
+
+        Row 0 chooses nothing.
+        """
         return self._features.rows(self.kind, self._tasks, self._nodes, self._void, len(self.placed))
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Rows: which may be chosen."""
+        """Return which rows may be chosen, shape (rows,)."""
         mask = np.ones(self.choices + 1, dtype=np.bool_)
         mask[0] = self._void
         return mask
 
     @property
     def choices(self) -> int:
-        """How many rows there are besides row 0."""
+        """Return the number of rows besides row 0."""
         return len(self._nodes) if self.kind == HOST else len(self._tasks)
 
     @property
@@ -138,13 +144,13 @@ class Allocation:
 
     @property
     def only(self) -> int | None:
-        """The row that must be chosen, where there is one alone."""
+        """Return the only row that may be chosen, or None if there are several."""
         if self._void or self.choices > 1:
             return None
         return 1
 
     def take_forced(self) -> None:
-        """Take the rows that must be chosen, up to the next choice or the end of the round."""
+        """Take the rows without an alternative, up to the next choice or the end of the round."""
         while self.kind is not None and (row := self.only) is not None:
             self.take(row)
 
@@ -162,19 +168,19 @@ class Allocation:
             self._put(int(self._nodes[row - 1]))
 
     def offered(self) -> tuple[IntArray, IntArray]:
-        """What the rows from 1 on are: tasks (of a job or unit, its first) and nodes (-1: none is named)."""
+        """Return the tasks of the rows from 1 on (of a job or unit, its first) and their nodes (-1: without)."""
         if self.kind == HOST:
             return np.repeat(self._tasks, len(self._nodes)), self._nodes
         return self._tasks, np.full(len(self._tasks), -1)
 
     def round(self) -> Round:
-        """The round of what was chosen."""
+        """Return the round of the choices made."""
         return made_round(self.hosts, self.placed, self.leaving + self._pausing, self._stop_after)
 
     # -- STOP ---------------------------------------------------------------------------------------------------------
 
     def _stop(self) -> None:
-        """The choice of a job that ends early; when there is none, relief, if there is anything left to do."""
+        """Offer the jobs that may end early; without any, continue with relief if there is work left."""
         jobs = np.flatnonzero(self._low < self._stop_after)
         if jobs.size:
             self.kind = STOP
@@ -192,7 +198,7 @@ class Allocation:
         self._stop()
 
     def _decide(self) -> None:
-        """What runs and waits is placed, now that it is known how long each job runs."""
+        """Place running and waiting tasks, once the number of iterations of each job is fixed."""
         for name in ("priority", "_of_jobs", "_features"):
             self.__dict__.pop(name, None)
         snapshot = self.snapshot
@@ -208,13 +214,13 @@ class Allocation:
 
     @functools.cached_property
     def _of_jobs(self) -> npt.NDArray[np.float64]:
-        """jobs: the highest priority of any of their tasks."""
+        """Return the highest priority of each job's tasks, shape (jobs,)."""
         highest = np.full(len(self.snapshot.arrival), -np.inf)
         np.maximum.at(highest, self.snapshot.task_job, self.priority)
         return highest
 
     def _ask_who_gives_way(self) -> None:
-        """The choice of another running job, the lowest priority first; when there is none, relief."""
+        """Offer the running jobs to preempt, the lowest priority first; without any, continue with relief."""
         if self._runners:
             self.kind = GIVE
             self._tasks = np.searchsorted(self.snapshot.task_job, self._runners[: self._most or None])
@@ -236,7 +242,7 @@ class Allocation:
         self._ask_who_gives_way()
 
     def _running(self, job: int) -> IntArray:
-        """The running tasks of a job."""
+        """Return the running tasks of a job."""
         snapshot = self.snapshot
         return np.flatnonzero((snapshot.task_job == job) & (snapshot.state == RUNNING))
 
@@ -244,7 +250,7 @@ class Allocation:
         self.away = self._features.gave_way = jobs
 
     def _settle(self) -> None:
-        """What gave way goes on where its place is untaken, the highest priority first; the others pause."""
+        """Return preempted jobs to their places if these are free, the highest priority first; pause the others."""
         order = sorted(self.away, key=lambda job: (-self._of_jobs[job], job))
         self._pausing = settle(self.hosts, map(self._running, order))
         self._goes_on = goes_on(self.snapshot, self._pausing)
@@ -253,7 +259,7 @@ class Allocation:
     # -- LEAVE --------------------------------------------------------------------------------------------------------
 
     def _relieve(self) -> None:
-        """The next choice of a task that leaves; when there is none, the queue."""
+        """Offer the next tasks that may leave; without any, continue with the queue."""
         while True:
             choice: Choice | None = self._crowd.choice() if self._crowd is not None else None
             if choice is not None:
@@ -265,7 +271,7 @@ class Allocation:
             self._crowd = Crowd(self.hosts, self._crowded.pop(0))
 
     def _first(self, tasks: IntArray) -> IntArray:
-        """The first of the tasks that may leave, the lowest priority first."""
+        """Return the first of the tasks that may leave, the lowest priority first."""
         order = np.lexsort((tasks, self.priority[tasks]))
         return np.asarray(tasks[order][: self._most or None])
 
@@ -282,9 +288,9 @@ class Allocation:
     # -- NEXT ---------------------------------------------------------------------------------------------------------
 
     def _line_up(self) -> None:
-        """The queue of what waits and what left."""
+        """Build the queue of the waiting tasks and those that left."""
         hosts = self.hosts
-        # From here on a host needs room alone; which nodes are overloaded is held against the limits kept here.
+        # From here on a host only needs room; overloaded nodes are determined by the limits kept here.
         hosts.most = np.full_like(hosts.most, np.inf)
         hosts.gpu_most = int(hosts.gpu_use.max(initial=0) + hosts.load.max(initial=0) + 1)
         for task in self.leaving:
@@ -299,7 +305,7 @@ class Allocation:
         self._offer()
 
     def _offer(self) -> None:
-        """The units that may find room, or the end of the round."""
+        """Offer the units that may have room, or end the round."""
         if self._units.size and self._asked is not None:
             self._units = self._asked.may_fit(self._units)
         if not self._units.size:
@@ -331,7 +337,7 @@ class Allocation:
     # -- HOST ---------------------------------------------------------------------------------------------------------
 
     def _next_task(self) -> None:
-        """The choice of a node for the unit's next task; when there is none, the unit waits."""
+        """Offer the nodes for the unit's next task; without any, the unit waits."""
         if not self._todo:
             self.placed += [task for task, _ in self._done]
             self._offer()
@@ -344,7 +350,10 @@ class Allocation:
             self._give_up(task)
 
     def _open(self, task: int) -> npt.NDArray[np.bool_]:
-        """nodes: those that are not overloaded and have room for the task, also on a GPU that is not overloaded."""
+        """Return the nodes with room for the task that are not overloaded, shape (nodes,).
+
+        The task also needs room on a GPU that is not overloaded.
+        """
         hosts = self.hosts
         may = hosts.fits(task)
         if self.snapshot.duration[task]:
@@ -361,7 +370,7 @@ class Allocation:
         self._next_task()
 
     def _give_up(self, task: int) -> None:
-        """The unit waits, and so do those that ask for no less; a task that runs is where it was."""
+        """Let the unit wait, with all that need at least as much; a running task stays on its node."""
         hosts = self.hosts
         if self._was is not None:
             hosts.put(task, *self._was)
@@ -373,7 +382,7 @@ class Allocation:
 
 
 def chosen(allocation: Allocation, choose: Any) -> Round:
-    """The round that `choose(allocation) -> row` makes; it is asked where there is a choice."""
+    """Return the round made by `choose(allocation) -> row`, which is called only if there is a choice."""
     allocation.take_forced()
     while allocation.kind is not None:
         allocation.take(choose(allocation))

@@ -1,14 +1,15 @@
-"""What a policy sees of each choice of a round: the state of MLF-RL (MLFS, Section 3.4), a row for each choice.
+"""Features of each choice of a round: the state of MLF-RL (MLFS, Section 3.4), one row per choice.
 
-The paper's state is all tasks, jobs, servers and GPUs. Here the row of a choice has what is said of its task, its job
-and its node there, and a few sums over the cluster, so that one network scores any number of them. Of what the paper
-lists, a snapshot does not say the name of the algorithm, the size of its training data and of a mini-batch; the number
-of tasks, replicas, parameters and ticks of an iteration stand for them. The graph is summed up by what follows a task:
-the rest of the longest path, the discounted number of tasks on all paths, and Eq. 6's priority, which is a sum over
-them. Where every iteration queues anew, a row has more columns (`competition_features`).
+The paper's state is all tasks, jobs, servers and GPUs. Here the row of a choice has the features of its task, job and
+node, and a few sums over the cluster, so that one network scores any number of them. Snapshots lack three of the
+paper's features: the name of the algorithm, the size of its training data and of a mini-batch. The numbers of tasks,
+replicas, parameters and ticks of an iteration replace them. The graph is summarised by the successors of a task: the
+rest of the longest path, the discounted number of tasks on all paths, and Eq. 6's priority, a sum over them. If every
+iteration queues again, a row has more columns (`competition_features`).
 
-Times t are log2(t / T), from T / 1024 to 64 T, as 0 to 1; T is the mean over jobs of their whole estimated running
-time, so that nothing depends on the length of a tick. Counts n are log2(1 + n) over a constant. Shares are shares.
+Times t are log2(t / T), from T / 1024 to 64 T, scaled to 0 to 1; T is the mean over jobs of their total estimated
+running time, so that features are independent of the length of a tick. Counts n are log2(1 + n) over a constant. Shares
+are unchanged.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from mlsched.simulation.taskgraph.competition_features import OF_COMPETITION, St
 
 Floats = npt.NDArray[np.float32]
 
-#: Kinds of choices: which job stops now, which task leaves an overloaded node, which unit of the queue is next, which
-#: node hosts a task.
+#: Kinds of choices: the job that stops now, the task that leaves an overloaded node, the next unit of the queue, the
+#: node that hosts a task.
 STOP, LEAVE, NEXT, HOST = 0, 1, 2, 3
 
-#: The columns, in order. Of the row of nothing, those of tasks, jobs and nodes are 0.
+#: Columns, in order. In row 0, those of tasks, jobs and nodes are 0.
 OF_CHOICE = ("stop", "leave", "next", "host", "nothing")
 OF_CLUSTER = (
     "GPUs held",
@@ -111,23 +112,25 @@ OF_PLACE = (
     "its job's tasks there",
 )
 FEATURES = len(OF_CHOICE) + len(OF_CLUSTER) + len(OF_TASK) + len(OF_JOB) + len(OF_PLACE)
-#: How often a job queues -> columns of a row.
+#: Queueing option -> columns of a row.
 FEATURES_OF = {"held": FEATURES, "iteration": FEATURES + len(OF_COMPETITION)}
-#: The kind of choice that there is only where every iteration queues anew: which running job gives way. A kind is the
-#: column of its mark.
+#: Kind of choice that exists only if every iteration queues again: the running job to preempt. A kind is the column of
+#: its mark.
 GIVE = FEATURES
 
-#: Resources that have columns of their own, by what their names begin with.
+#: Resources with columns of their own, by the beginning of their names.
 NAMED = ("gpu", "cpu", "mem", "band")
-#: Of an urgency so high, and of so many steps of log2, a feature is 1.
+#: A feature is 1 at this urgency, and at this number of steps of log2.
 URGENT, STEPS = 10, 16
 
 
 class Features:
-    """The rows of a round's choices. limit, gpu_limit: beyond which a resource of a node or a GPU is overloaded.
+    """Rows of a round's choices.
 
-    anew: whether every iteration queues anew; `gave_way`: then, the jobs that were chosen to give way and have not come
-    back.
+    Attributes:
+        limit, gpu_limit: Use from which on a resource of a node or a GPU is overloaded.
+        anew: Every iteration queues again.
+        gave_way: With `anew`, the preempted jobs that have not returned.
     """
 
     def __init__(
@@ -144,7 +147,7 @@ class Features:
         self._columns = [
             next((r for r, name in enumerate(snapshot.resources) if name.startswith(start)), -1) for start in NAMED
         ]
-        self._counts = np.isfinite(limit).all(axis=0)  # resources that the limit is held against
+        self._counts = np.isfinite(limit).all(axis=0)  # resources with a limit
         length = iteration_ticks(snapshot)
         self._unit = float(max((length * stop_after).mean(), 1.0)) if length.size else 1.0
         self._jobs = np.bincount(snapshot.task_job, minlength=len(snapshot.arrival))
@@ -160,7 +163,7 @@ class Features:
     # -- rows ---------------------------------------------------------------------------------------------------------
 
     def rows(self, kind: int | None, tasks: IntArray, nodes: IntArray, void: bool, placed: int) -> Floats:
-        """Row 0, and one a choice; see `Allocation.rows`. void: whether row 0 may be chosen."""
+        """Return row 0 and one row per choice, see `Allocation.rows`; `void` allows row 0."""
         many = len(nodes) if kind == HOST else len(tasks)
         features = np.zeros((1 + many, FEATURES_OF["iteration" if self._standing else "held"]), dtype=np.float32)
         if kind is None:
@@ -180,7 +183,7 @@ class Features:
         elif kind == LEAVE:
             features[1:, end:FEATURES] = self._leaving(tasks)
         elif kind in (NEXT, STOP):
-            # Room changes while a round is made.
+            # Room changes during a round.
             features[1:, end - 2 : end] = self._room(self.snapshot.task_job[tasks])
         return np.clip(features, -1, 1, out=features)
 
@@ -209,11 +212,11 @@ class Features:
     # -- tasks and jobs -----------------------------------------------------------------------------------------------
 
     def _time(self, ticks: Any) -> Any:
-        """Ticks on the logarithmic scale of the module's docstring."""
+        """Convert ticks to the logarithmic scale of the module's docstring."""
         return np.clip((np.log2(np.maximum(ticks, 0) / self._unit + 2.0**-10) + 10) / STEPS, 0, 1)
 
     def _tasks(self, priority: npt.NDArray[np.float64], length: IntArray) -> Any:
-        """tasks x OF_TASK."""
+        """Return the features of tasks, shape (tasks, OF_TASK)."""
         s, job = self.snapshot, self.snapshot.task_job
         share = s.demand / np.maximum(s.node_capacity.max(axis=0, initial=0), 1)
         runs = s.state == RUNNING
@@ -241,7 +244,7 @@ class Features:
         return replicas
 
     def _of_jobs(self, stop_after: IntArray, length: IntArray) -> Any:
-        """jobs x OF_JOB; room is filled in where it is asked for."""
+        """Return the features of jobs, shape (jobs, OF_JOB); room is filled in later."""
         s = self.snapshot
         remaining = remaining_time(s, stop_after)
         until = np.where(s.deadline >= UNLIMITED, 64.0 * self._unit, s.deadline - s.now)
@@ -280,8 +283,9 @@ class Features:
         return np.stack(columns, axis=1)
 
     def _room(self, jobs: IntArray) -> Any:
-        """jobs x 2: how much of what a job's tasks ask for the nodes have in all, free and below the limit, at most
-        1."""
+        """Return the room for a job's tasks relative to their demand, free and below the limit, at most 1, shape (jobs,
+        2).
+        """
         total = np.zeros((len(self.snapshot.arrival), len(self.snapshot.resources)))
         np.add.at(total, self.snapshot.task_job, self.hosts.demand)
         rooms = []
@@ -296,7 +300,7 @@ class Features:
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def _places(self, task: int, nodes: IntArray) -> Any:
-        """nodes x OF_PLACE: of each node, as a host of the task."""
+        """Return the features of each node as a host of the task, shape (nodes, OF_PLACE)."""
         hosts, snapshot = self.hosts, self.snapshot
         gpu_after = np.zeros(len(nodes))
         if hosts.need[task]:
@@ -308,7 +312,7 @@ class Features:
         return self._node_columns(np.full(len(nodes), task), nodes, 1, gpu_after, volume[nodes], volume)
 
     def _leaving(self, tasks: IntArray) -> Any:
-        """tasks x OF_PLACE: of the node of each task, without it."""
+        """Return the features of each task's node without the task, shape (tasks, OF_PLACE)."""
         hosts, nodes = self.hosts, self.snapshot.node[tasks]
         mine = [hosts.where(task)[1] for task in tasks.tolist()]
         gpu = [int(hosts.gpu_use[node, gpus].max(initial=0)) for node, gpus in zip(nodes.tolist(), mine, strict=True)]
@@ -342,12 +346,12 @@ class Features:
         return np.stack(columns, axis=1)
 
     def _mates(self, job: int) -> IntArray:
-        """nodes: how many tasks of the job hold them."""
+        """Return the number of the job's tasks on each node, shape (nodes,)."""
         first, end = np.searchsorted(self.snapshot.task_job, (job, job + 1)).tolist()
         held = [self.hosts.place[task] for task in range(first, end) if self.hosts.holds(task)]
         return np.bincount(np.array(held, dtype=np.int64), minlength=len(self.hosts.count))
 
 
 def _count(n: float, steps: float) -> float:
-    """A count on a logarithmic scale."""
+    """Return a count on a logarithmic scale."""
     return float(np.log2(1 + n)) / steps

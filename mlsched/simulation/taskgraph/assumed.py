@@ -1,4 +1,4 @@
-"""What a run of the task engine took for granted that changes its numbers, in words."""
+"""Assumptions of a run of the task engine that change its numbers, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOVEMENT = {
 
 
 def assumed(workload: Workload, options: Options) -> dict[str, str]:
-    """Name -> a sentence without its end."""
+    """Return name -> a sentence without its final period."""
     horizon = workload.horizon
     movement = horizon.movement if options.movement == "given" else options.movement
     length = f"{horizon.tick_ms / 1000:g} s" if horizon.tick_ms else "of no stated length"

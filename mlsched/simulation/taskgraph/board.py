@@ -1,4 +1,4 @@
-"""Which GPUs of its node each running task holds, as tasks come and go, where the GPUs of a node are told apart."""
+"""GPUs of each running task on its node, if the GPUs of a node are individual."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from mlsched.instances.taskgraph.instance import Instance
 
 
 class Board:
-    """`total`, `free`: nodes x GPUs, what each GPU has and what is left of it; 0 for those that a node lacks.
+    """GPU books of the nodes, updated as tasks start and leave.
 
-    `holder`: nodes x GPUs, the task that holds the whole GPU, or -1. `gpu`: by task, the GPU of which it holds a part
-    or the whole; -1 where it holds none, or several. `unit` 0: a node's GPUs are one pool, and nothing is noted.
+    Attributes:
+        total, free: Capacity and free amount of each GPU, shape (nodes, GPUs); 0 for missing GPUs.
+        holder: Task that uses the complete GPU, or -1, shape (nodes, GPUs).
+        gpu: GPU of which each task uses a part or the total; -1 for none or several.
+        unit: Amount of a GPU. With 0, a node's GPUs are one pool, and the books stay empty.
     """
 
     def __init__(self, horizon: Instance) -> None:
@@ -29,7 +32,7 @@ class Board:
             self._need = needs.tolist()
 
     def room(self, task: int) -> npt.NDArray[np.bool_] | bool:
-        """For each node, whether its GPUs have room for the task."""
+        """Return for each node whether its GPUs have room for the task."""
         if not self.unit or not self._need[task]:
             return True
         if self._need[task] < self.unit:
@@ -37,11 +40,11 @@ class Board:
         return np.asarray((self.free == self.unit).sum(axis=1) * self.unit >= self._need[task])
 
     def shares(self, task: int) -> bool:
-        """Whether a task needs a part of one GPU."""
+        """Check whether a task needs a part of one GPU."""
         return bool(self.unit) and 0 < self._need[task] < self.unit
 
     def take(self, task: int, node: int, named: int) -> None:
-        """A task comes to a node that has room: to the GPU that is named, or to the first that are wholly free."""
+        """Place a task on a node with room: on the named GPU, or on the first that are completely free."""
         if not self.unit or not self._need[task]:
             return
         need = self._need[task]
@@ -53,7 +56,7 @@ class Board:
         self._held[task] = node, held
 
     def give(self, task: int) -> list[int]:
-        """A task leaves its node; the GPUs that it held."""
+        """Remove a task from its node and return its GPUs."""
         if task not in self._held:
             return []
         node, held = self._held.pop(task)

@@ -1,4 +1,4 @@
-"""What the jobs of a workload of the task engine ask for at least, for lower bounds."""
+"""Least demand of the jobs of a workload of the task engine, for lower bounds."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ if TYPE_CHECKING:
     from mlsched.instances.taskgraph import Instance
     from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
-#: task -> (other task, lag) of each edge.
+#: Task -> (other task, lag) of each edge.
 Edges = dict[int, list[tuple[int, int]]]
 
 
 def bound(workload: Workload, pausing: bool = True) -> dict[str, int]:
-    """Lower bounds on the total_jct and the makespan of every run of a workload, and of every Timetable of it.
+    """Return lower bounds on the total_jct and the makespan of every run and every Timetable of a workload.
 
-    pausing: whether tasks may be interrupted.
+    Args:
+        workload: Jobs and their cluster.
+        pausing: Tasks may be interrupted.
     """
     return lower_bounds(pieces(workload), pausing=pausing)
 
 
 def pieces(workload: Workload) -> Pieces:
-    """A piece a run of a task, of every job's least iterations and with the true durations.
+    """Return one piece per run of a task, for every job's least iterations and with the true durations.
 
-    A run starts no earlier than the longest chain of durations up to it says, and the job ends no earlier than the
-    longest chain after it: along edges, and from each run of a task to its next. Delays between nodes, pauses and moves
-    only make it later. A job's completion time is charged to its runs in proportion to the share of the cluster that
-    they hold (the largest over the resources) times their duration; to its end alone where they hold nothing.
+    A run starts at the earliest after the longest chain of durations up to it, and the job ends at the earliest after
+    the longest chain behind it. Chains follow edges, and lead from each run of a task to its next. Delays between
+    nodes, pauses and moves only delay it. A job's completion time is charged to its runs in proportion to their share
+    of the cluster (the largest over the resources) times their duration; to its end only if the runs use zero
+    resources.
     """
     horizon = workload.horizon
     durations, iterations = workload.true_duration.tolist(), horizon.min_iterations.tolist()
@@ -42,7 +45,7 @@ def pieces(workload: Workload) -> Pieces:
     into, out = edges_into(horizon), edges_into(horizon, backwards=True)
     ends = np.searchsorted(horizon.task_job, np.arange(len(horizon.arrival) + 1)).tolist()
     running, weights = [], []
-    runs: list[tuple[int, int, int, int]] = []  # job, task (-1: none), earliest start, least time after its end
+    runs: list[tuple[int, int, int, int]] = []  # job, task (-1: without), earliest start, least time after its end
     for job, rounds in enumerate(iterations):
         tasks = range(ends[job], ends[job + 1])
         before, after = chains(tasks, into, durations, rounds), chains(tasks, out, durations, rounds)
@@ -63,7 +66,7 @@ def pieces(workload: Workload) -> Pieces:
         capacity=capacity,
         job=job_of,
         release=horizon.arrival[job_of] + start,
-        length=np.append(workload.true_duration, 0)[task_of],  # the last entry is that of no task
+        length=np.append(workload.true_duration, 0)[task_of],  # the last entry is for pieces without a task
         demand=np.vstack([demand, np.zeros_like(capacity)])[task_of],
         after=later,
         weight=np.array(weights),
@@ -71,7 +74,7 @@ def pieces(workload: Workload) -> Pieces:
 
 
 def edges_into(asked: Instance | Jobs, *, backwards: bool = False) -> Edges:
-    """The edges into each task; backwards, those out of it."""
+    """Return the edges into each task; backwards, those out of it."""
     into: Edges = {}
     for u, v, lag in zip(asked.edge_from.tolist(), asked.edge_to.tolist(), asked.edge_lag.tolist(), strict=True):
         near, far = (u, v) if backwards else (v, u)
@@ -80,10 +83,10 @@ def edges_into(asked: Instance | Jobs, *, backwards: bool = False) -> Edges:
 
 
 def chains(tasks: Iterable[int], into: Edges, durations: list[int], iterations: int) -> list[dict[int, int]]:
-    """For each iteration, when each task's run ends at the earliest: the longest chain of durations that leads to it.
+    """Return for each iteration the earliest end of each task's run: the longest chain of durations up to it.
 
-    Chains go along edges, and from a run to the task's next. With the edges backwards: what a run and all that must
-    follow it take, for the last iteration first.
+    Chains go along edges, and from a run to the task's next. With backward edges, the result is the least time of a run
+    and all its successors, for the last iteration first.
     """
     order = graphlib.TopologicalSorter({v: [u for u, lag in into.get(v, ()) if not lag] for v in tasks})
     longest: list[dict[int, int]] = []

@@ -1,9 +1,9 @@
-"""What a policy sees besides where every iteration queues anew (`queueing=iteration`): how what runs and what waits
-stand to each other (MLFS, Section 3.4; the state holds all of it, a row has it summed up).
+"""Further features if every iteration queues again (`queueing=iteration`): ranks of running and waiting jobs.
 
-Two orders are summed up: by Eq. 6's priority, and by the estimated time left, the price of a pause counted as `srpt`
-with `preempt` does. Of each: how much of the cluster the jobs ahead ask for, and whether the job is within the
-cluster's capacity in that order, wherever it has room.
+The state has all of them (MLFS, Section 3.4); a row has a summary by two orders. These are Eq. 6's priority, and the
+estimated remaining time, with the price of a pause counted as in `srpt` with `preempt`. Each gives the demand of the
+jobs ahead as a share of the cluster, and whether the job is within the cluster's capacity in that order, without regard
+to nodes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, within_cap
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
-#: Columns of the whole: "gave way" is what was chosen to give way and has not come back, "waits" a logarithm.
+#: Columns of all jobs: "gave way" is the share of preempted jobs that have not returned, "waits" a logarithm.
 OF_ALL = ("gave way, of the cluster", "waits, of the cluster")
-#: Columns of the choice's job; what is ahead counts half of itself, at most 1.
+#: Columns of the choice's job; the demand ahead includes half of its own, at most 1.
 OF_JOB = (
     "would go on",
     "a pause, of what is left",
@@ -28,16 +28,20 @@ OF_JOB = (
     "ahead by what is left, of the cluster",
     "within the cluster by what is left",
 )
-#: All of them, after the mark of the choice of who gives way.
+#: All columns, after the mark of a preemption choice.
 OF_COMPETITION = ("give way", *OF_ALL, *OF_JOB)
-#: So many clusters' worth of waiting jobs, plus 1, as a power of two, count as 1.
+#: Waiting jobs of this many clusters, plus 1, as a power of two, count as 1.
 MOST_WAITING = 6
 
 
 class Standing:
-    """How the jobs of a snapshot stand to each other. priority: tasks, Eq. 6. `share`: jobs, of the cluster.
+    """Ranks of the jobs of a snapshot among each other.
 
-    `waits`: OF_ALL's second column; `of_jobs`: jobs x OF_JOB.
+    Attributes:
+        priority: Eq. 6 of each task.
+        share: Demand of each job as a share of the cluster.
+        waits: Second column of OF_ALL.
+        of_jobs: Features, shape (jobs, OF_JOB).
     """
 
     def __init__(self, snapshot: Snapshot, stop_after: IntArray, priority: Floats) -> None:

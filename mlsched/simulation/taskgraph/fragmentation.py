@@ -1,6 +1,6 @@
-"""What the shape of jobs costs: free GPUs that are of no use to who waits, and waiting for nodes where amounts suffice.
+"""Cost of job shapes: free GPUs that waiting jobs cannot use, and waits for nodes although the total amounts suffice.
 
-By what is free on each node; that a GPU of a node is shared is not looked at.
+It considers the free amounts of each node; shared GPUs of a node are ignored.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from mlsched.instances.taskgraph.gpus import gpu_column
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-#: Points in time that are looked at together.
+#: Points in time that are processed together.
 BLOCK = 256
 
 
 @dataclasses.dataclass(frozen=True)
 class Queue:
-    """Who waits when. A row for each interval [start, end) in which a job is there and holds no node.
+    """Waiting intervals: one row for each interval [start, end) in which a job is present without a node.
 
-    job: rows; kind: of each job, which of `tasks` it has; tasks: of each kind, tasks x resources, what they ask for;
-    may: of each kind, tasks x nodes, where they may go.
+    Attributes:
+        job: Job of each row.
+        kind: Kind of each job, an index into `tasks`.
+        tasks: Demands of each kind, shape (tasks, resources).
+        may: Eligible nodes of each kind, shape (tasks, nodes).
     """
 
     job: IntArray
@@ -40,9 +43,13 @@ class Queue:
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """Over `times`, each until the next: `fragmentation`, the share of the free GPUs that are on nodes where no task of
-    the job at the head of the queue (the one that arrived first) has room, 0 where none waits or is free; `waiting`,
-    how many jobs hold no node; `for_shape`, how many of them could start by what is free in all, but fit no nodes.
+    """Fragmentation over `times`, each value valid until the next time.
+
+    Attributes:
+        fragmentation: Share of the free GPUs on nodes without room for any task of the queue's head (the first
+            arrival); 0 without waiting jobs or free GPUs.
+        waiting: Number of jobs without a node.
+        for_shape: Number of these that could start by the total free amounts, but fit no nodes.
     """
 
     times: IntArray
@@ -51,18 +58,18 @@ class Course:
     for_shape: IntArray
 
     def mean_fragmentation(self) -> float:
-        """Over the time in which some job waits."""
+        """Return the mean over the time with waiting jobs."""
         ticks = np.diff(self.times, append=self.times[-1:]) * (self.waiting > 0)
         return float((self.fragmentation * ticks).sum() / max(1, ticks.sum()))
 
     def share_for_shape(self) -> float:
-        """The share of the jobs' waiting that is for shape."""
+        """Return the share of the jobs' waiting time that is due to shape."""
         ticks = np.diff(self.times, append=self.times[-1:])
         return float((self.for_shape * ticks).sum() / max(1, (self.waiting * ticks).sum()))
 
 
 def waits(arrival: IntArray, completion: IntArray, job: IntArray, start: IntArray, end: IntArray) -> list[IntArray]:
-    """job, start and end of each interval of a job's stay in which none of its rows [start, end) is under way."""
+    """Return job, start and end of each interval of a job's stay without a row [start, end) in progress."""
     every = np.arange(len(arrival))
     jobs = np.concatenate([every, job, every])
     begins, ends = np.concatenate([arrival, start, completion]), np.concatenate([arrival, end, completion])
@@ -83,7 +90,15 @@ def course(
     capacity: IntArray,
     names: tuple[str, ...],
 ) -> Course:
-    """The course of a run. node, start, end, held (rows x resources): what held which node when."""
+    """Return the course of a run.
+
+    Args:
+        queue: Waiting intervals.
+        node, start, end: Node and time of each use.
+        held: Amounts of each use, shape (rows, resources).
+        capacity: Capacities of the nodes, shape (nodes, resources).
+        names: Names of the resources.
+    """
     times = np.unique(np.concatenate([queue.start, queue.end, start, end]))
     kinds = len(queue.tasks)
     head = _heads(queue, times)
@@ -118,10 +133,10 @@ def course(
 
 
 def _heads(queue: Queue, times: IntArray) -> IntArray:
-    """times: the kind of the waiting job that arrived first; -1: none waits. Jobs are numbered by arrival.
+    """Return the kind of the first-arrived waiting job at each time, shape (times,); -1: without.
 
-    The least job over many ranges: each range is covered by two whose length is a power of 2, the largest that fits;
-    these are halved until their length is 1.
+    Jobs are numbered by arrival. For the least job over many ranges, each range is covered by two whose length is the
+    largest fitting power of 2; these are halved until their length is 1.
     """
     none = len(queue.kind)
     first, beyond = np.searchsorted(times, queue.start), np.searchsorted(times, queue.end)
@@ -138,7 +153,10 @@ def _heads(queue: Queue, times: IntArray) -> IntArray:
 
 
 def _of_no_use(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:
-    """times: the share of the free GPUs on nodes where none of the tasks has room; free: times x nodes x resources."""
+    """Return the share of the free GPUs on nodes without room for any of the tasks, shape (times,).
+
+    `free` has shape (times, nodes, resources).
+    """
     useful = np.zeros(free.shape[:2], dtype=np.bool_)
     for demand, able in {
         (row.tobytes(), where.tobytes()): (row, where) for row, where in zip(tasks, may, strict=True)
@@ -150,7 +168,7 @@ def _of_no_use(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:
 
 
 def _fit(free: IntArray, tasks: IntArray, may: Flags) -> Flags:
-    """times: whether the tasks fit the nodes at once."""
+    """Return whether all the tasks fit the nodes together, shape (times,)."""
     alike = (tasks == tasks[0]).all(axis=1)
     first, others = int(alike.sum()), len(tasks) - int(alike.sum())
     if not (may == may[0]).all() or others > 1:
@@ -159,7 +177,7 @@ def _fit(free: IntArray, tasks: IntArray, may: Flags) -> Flags:
     total = room.sum(axis=1)
     if not others:
         return np.asarray(total >= first)
-    # The odd one goes somewhere where the others still have enough room.
+    # The single different task goes to a node such that the others still have enough room.
     odd = tasks[~alike][0]
     beside = _many(free - odd, tasks[0])
     good = (free >= odd).all(axis=2) & may[0] & (total[:, None] - room + beside >= first)
@@ -167,7 +185,7 @@ def _fit(free: IntArray, tasks: IntArray, may: Flags) -> Flags:
 
 
 def _many(free: IntArray, demand: IntArray) -> IntArray:
-    """times x nodes: how many tasks of a demand each node has room for."""
+    """Return the number of tasks of a demand that fit each node, shape (times, nodes)."""
     needs = np.flatnonzero(demand)
     if not needs.size:
         return np.full(free.shape[:2], np.iinfo(np.int32).max)

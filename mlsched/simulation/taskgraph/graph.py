@@ -1,4 +1,4 @@
-"""The edges of a horizon as the world walks them."""
+"""Edges of a horizon, prepared for the world."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from mlsched.instances.taskgraph import Instance
 
 
 class Graph:
-    """`tasks[j]`: the tasks of job j. For every task: `sources`, how many edges of lag 0 come in; `receivers`, the
-    (task, delay) of those that go out; `delays_on`, the delays of the edges of lag 1 that go out; `move`, the delay of
-    the edge to itself (0: none): what it costs to change node.
+    """Edges of a horizon's tasks.
+
+    Attributes:
+        tasks: Tasks of each job.
+        sources: Number of incoming edges of lag 0 of each task.
+        receivers: (Task, delay) of the outgoing ones.
+        delays_on: Delays of the outgoing edges of lag 1.
+        move: Delay of the edge to itself (0: without), which is the cost of changing nodes.
     """
 
     def __init__(self, horizon: Instance) -> None:

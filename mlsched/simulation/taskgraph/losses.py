@@ -1,4 +1,4 @@
-"""Losses as schedulers see them: of the iterations that are finished, and at most 64 a job."""
+"""Losses as seen by schedulers: of the finished iterations, and at most 64 per job."""
 
 from __future__ import annotations
 
@@ -11,31 +11,37 @@ from mlsched.instances.taskgraph.snapshot_checks import MOST_SAMPLES
 
 
 def error_rates(accuracy: IntArray) -> IntArray:
-    """Tables of losses for those of accuracies: the share of wrong answers, ppm of the untrained model's.
+    """Convert accuracy tables to losses: the share of wrong answers, in ppm of the untrained model's.
 
-    Stands for a loss where none is given. A model that is never wrong has a loss of 0.
+    It replaces missing losses. A model that is never wrong has a loss of 0.
     """
     wrong = FULL_ACCURACY - accuracy
     return np.asarray(wrong * FULL_ACCURACY // np.maximum(wrong[:, :1], 1))
 
 
 def learning(accuracy: IntArray) -> npt.NDArray[np.bool_]:
-    """For each table of accuracies, whether they change at all: of a model that never learns, no loss is seen."""
+    """Return for each table of accuracies whether it changes; a model that never learns shows no loss."""
     return np.asarray(accuracy.max(axis=1, initial=0) > accuracy.min(axis=1, initial=FULL_ACCURACY))
 
 
 def samples(tables: IntArray, table: IntArray, finished: IntArray) -> dict[str, IntArray]:
-    """Columns `sample_*` of a snapshot: the losses after 0 iterations and on, of jobs that have finished any.
+    """Return the `sample_*` columns of a snapshot: the losses after 0 iterations and on, of jobs with finished
+    iterations.
 
-    tables: losses after 0, 1, ... iterations; past the last column a loss stays what that holds. table: of each job,
-    its row (-1: none is seen). Of more than 64, those after 0, 1, all but one and all iterations, and evenly between.
+    From more than 64 samples, those after 0, 1, all but one and all iterations are kept, and evenly spaced ones
+    between.
+
+    Args:
+        tables: Losses after 0, 1, ... iterations; past the last column a loss stays constant.
+        table: Row of each job (-1: without losses).
+        finished: Finished iterations of each job.
     """
     jobs = np.flatnonzero((finished > 0) & (table >= 0))
     if not jobs.size:
         return {f"sample_{name}": jobs for name in ("job", "iteration", "loss")}
     count = np.minimum(finished[jobs] + 1, MOST_SAMPLES)
     job = np.repeat(jobs, count)
-    number = np.arange(len(job)) - np.repeat(np.cumsum(count) - count, count)  # of the sample among its job's
+    number = np.arange(len(job)) - np.repeat(np.cumsum(count) - count, count)  # number of the sample within its job
     last = finished[job]
     gaps = MOST_SAMPLES - 3  # between the second sample and the last but one
     thinned = np.where(number > gaps + 1, last, 1 + (number - 1) * (last - 2) // gaps)

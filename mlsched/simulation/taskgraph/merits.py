@@ -1,4 +1,4 @@
-"""The figures of merit of a run on the task-graph clock, by either engine, from its table of jobs."""
+"""Figures of merit of a run on the task-graph clock, by either engine, from its table of jobs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 
 def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: dict[str, int]) -> dict[str, Any]:
-    """The objectives by their names, and what they leave out. Times in ticks, of `tick_seconds` where that is known.
+    """Return the objectives by name, and additional figures; times in ticks, of `tick_seconds` if known.
 
-    table: a column a property of the jobs. asked: what was asked for, with the cluster. held: demand x ticks of each
-    resource; those that nobody asks for are left out, as is what no job has (a deadline, a required accuracy).
-    pieces: how many parts the log has, under the name that the engine has for them.
+    Args:
+        table: One column per property of the jobs.
+        asked: Instance or jobs, with the cluster.
+        held: Demand x ticks of each resource. Resources without demand are left out, as are properties that all jobs
+            lack (a deadline, a required accuracy).
+        pieces: Number of parts of the log, under the engine's name for them.
     """
     count = len(asked.arrival)
     makespan = int(table["completion"].max() - asked.arrival.min()) if count else 0
@@ -54,7 +57,7 @@ def fairness(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, dict[st
 
 
 def _asked_for(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, int]:
-    """Figures that say something only where some job has a deadline, sends data, needs an accuracy, or learns."""
+    """Return the figures that need a job with a deadline, traffic, a required accuracy, or learning."""
     demanded = {}
     if (asked.deadline < UNLIMITED).any():
         demanded["deadlines_met"] = int(table["met"].sum())
@@ -68,5 +71,5 @@ def _asked_for(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, int]:
 
 
 def samples(table: dict[str, Any]) -> dict[str, Any]:
-    """Samples for plots of distributions, ticks."""
+    """Return samples for plots of distributions, ticks."""
     return {"job completion time": table["jct"], "waiting time": table["waiting"]}

@@ -1,4 +1,4 @@
-"""What the task-graph world allows and tells its schedulers: one field each."""
+"""Rules of the task-graph world and information of its schedulers: one field each."""
 
 from __future__ import annotations
 

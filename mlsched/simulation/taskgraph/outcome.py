@@ -1,4 +1,4 @@
-"""What a task-graph run comes to: per-job columns, and figures of merit by the objectives' own names."""
+"""Results of a task-graph run: per-job columns, and figures of merit by the objectives' own names."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from mlsched.simulation.taskgraph.workload import Workload
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value a job. Times in ticks; `start`, `completion` since the run began, `jct` since arrival.
+    """Return column name -> one value per job.
 
-    waiting: ticks of its stay in which no task of the job ran; iterations: how many it ran, `on_time` by its deadline;
-    accuracy: ppm, of the iterations that `accuracy_at` counts; traffic: volume sent between nodes.
+    Times are in ticks: `start` and `completion` since the run began, `jct` since arrival.
+
+    - waiting: ticks of its stay without a running task.
+    - iterations: number run; `on_time` by its deadline.
+    - accuracy: ppm, of the iterations that `accuracy_at` counts.
+    - traffic: volume sent between nodes.
     """
     horizon, c = workload.horizon, log.columns()
     count = len(horizon.arrival)
     start, completion = np.full(count, -1), horizon.arrival.copy()
-    start[c["job"][::-1]] = c["start"][::-1]  # columns come by start: the last write is the first row
+    start[c["job"][::-1]] = c["start"][::-1]  # columns are sorted by start: the last write is the first row
     np.maximum.at(completion, c["job"], c["end"])
     iterations, on_time = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     np.maximum.at(iterations, c["job"], c["iteration"] + 1)
@@ -48,7 +52,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def _ends(c: dict[str, IntArray]) -> dict[tuple[int, int], int]:
-    """(job, iteration) -> when it was complete."""
+    """Return (job, iteration) -> its completion time."""
     ends: dict[tuple[int, int], int] = defaultdict(int)
     for job, iteration, end in zip(c["job"].tolist(), c["iteration"].tolist(), c["end"].tolist(), strict=True):
         ends[job, iteration] = max(ends[job, iteration], end)
@@ -56,7 +60,7 @@ def _ends(c: dict[str, IntArray]) -> dict[tuple[int, int], int]:
 
 
 def _executed(c: dict[str, IntArray], count: int) -> IntArray:
-    """Ticks in which some task of each job ran: the length of the union of its segments."""
+    """Return the ticks in which some task of each job ran: the length of the union of its segments."""
     executed, until = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for job, start, end in zip(c["job"].tolist(), c["start"].tolist(), c["end"].tolist(), strict=True):
         executed[job] += max(0, end - max(start, int(until[job])))
@@ -65,10 +69,10 @@ def _executed(c: dict[str, IntArray], count: int) -> IntArray:
 
 
 def _traffic(workload: Workload, c: dict[str, IntArray]) -> IntArray:
-    """Volume that each job sent between nodes.
+    """Return the volume that each job sent between nodes.
 
-    A run fetches what it needs wherever it starts, and again when it goes on elsewhere; then the volume of the task's
-    edge to itself moves, too.
+    A run fetches its inputs wherever it starts, and again if it continues elsewhere; then the volume of the task's edge
+    to itself also moves.
     """
     horizon = workload.horizon
     places: dict[tuple[int, int], list[int]] = defaultdict(list)  # of each run, in order of time
@@ -92,31 +96,31 @@ def _traffic(workload: Workload, c: dict[str, IntArray]) -> IntArray:
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
-    """The objectives of the run, by their names, and what they leave out. Times in ticks."""
+    """Return the objectives of the run by name, and additional figures. Times in ticks."""
     horizon, c = workload.horizon, log.columns()
     held = (horizon.demand[c["task"]] * (c["end"] - c["start"])[:, None]).sum(axis=0)
     return summed_up(jobs(workload, log), horizon, held, {"runs": int((c["outcome"] == FINISH).sum())})
 
 
 def holdings(workload: Workload, log: Log) -> results.Holdings:
-    """What held which node when: a row for each run of a task, or part of one."""
+    """Return the node use over time: one row for each run of a task, or part of a run."""
     c = log.columns()
     demand = workload.horizon.demand[c["task"]]
     return results.Holdings(c["job"], c["node"], c["start"], c["end"], demand, np.zeros(len(demand), dtype=np.bool_))
 
 
 def table(workload: Workload, log: Log) -> dict[str, Any]:
-    """What came of every job, see `results.table`."""
+    """Return the results of every job, see `results.table`."""
     return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload))
 
 
 def over_time(workload: Workload, log: Log) -> dict[str, Any]:
-    """The cluster over time, see `results.over_time`."""
+    """Return the cluster over time, see `results.over_time`."""
     return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload), _kinds(workload))
 
 
 def _kinds(workload: Workload) -> results.Kinds:
-    """The tasks of the jobs, each a kind of its own."""
+    """Return the tasks of the jobs, each job being a kind of its own."""
     horizon = workload.horizon
     demand, ends = horizon.demand * (horizon.duration > 0)[:, None], np.arange(len(horizon.arrival) + 1)
     spans = [slice(a, b) for a, b in pairwise(np.searchsorted(horizon.task_job, ends).tolist())]
@@ -130,5 +134,5 @@ def _cluster(workload: Workload) -> results.Cluster:
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
-    """Samples for plots of distributions, ticks."""
+    """Return samples for plots of distributions, ticks."""
     return samples(jobs(workload, log))

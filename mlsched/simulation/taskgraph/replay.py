@@ -1,20 +1,20 @@
-"""An independent check of a finished task-graph run, from the workload, the options and the log alone.
+"""Independent check of a finished task-graph run, using only the workload, the options and the log.
 
-1. Every job runs its iterations from the first on, none left out, each of its tasks once in each of them; as many as it
-   was told last, between its least and its most.
-2. Work is done: the segments of a run add up to the task's true duration, less what moving to another node cost (the
-   delay of the task's edge of lag 1 to itself) and, of each segment but the first, the workload's `pause_cost`; where
-   pauses lose work, those since the last pause do. Runs pause and move only where the options allow it; a run that
-   moves goes on at once, elsewhere.
-3. Segments are on eligible nodes. A task keeps its node throughout, or inside each iteration, as the movement says.
-4. No segment starts before its job's arrival, before the job's iteration before is complete, or before what its
-   sources sent has arrived: their ends, and `edge_delay` later from another node.
-5. On every node, at every time, for every resource: demand of the segments under way <= capacity.
-6. Where the GPUs of a node are told apart, a segment holds as many as its task needs, one of which it needs a part;
-   on every GPU, at every time: the parts that are held <= `gpu_unit`.
-7. Where the clock ticks only, segments start, pause and move at ticks, or when a round had asked to be woken.
+1. Every job runs its iterations in order without gaps, each of its tasks once in each of them. Their number is the last
+limit it was given, between its least and its most.
+2. Work is done: the segments of a run add up to the task's true duration. Subtracted are the cost of moving to another
+node (the delay of the task's edge of lag 1 to itself) and, of each segment but the first, the workload's `pause_cost`.
+If pauses lose work, the segments since the last pause add up to it. Runs pause and move only if the options allow it; a
+run that moves continues at once, elsewhere.
+3. Segments are on eligible nodes. A task keeps its node throughout, or inside each iteration, as set by the movement.
+4. Segments never start before their job's arrival, before the job's previous iteration is complete, or before the
+inputs from its sources have arrived: their ends, and `edge_delay` later from another node.
+5. On every node, at every time, for every resource: demand of the segments in progress <= capacity.
+6. If the GPUs of a node are individual, a segment uses the number its task needs, or a part of one GPU; on every GPU,
+at every time: the parts in use <= `gpu_unit`.
+7. With ticks only, segments start, pause and move at ticks, or at wakes requested by rounds.
 
-Shares no code with the world; plain Python integers.
+The module shares no code with the world and uses plain Python integers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Runs = dict[tuple[int, int], list[Segment]]
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    """Return the violations of a run, by kind; empty if it is sound."""
     findings = Findings()
     runs = _read(workload, log, findings)
     total = _check_counts(workload, log, runs, findings)
@@ -53,7 +53,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
 
 
 def _read(workload: Workload, log: Log, findings: Findings) -> Runs:
-    """The rows by run; those that make no sense are reported and left out."""
+    """Return the rows by run; invalid rows are reported and left out."""
     horizon = workload.horizon
     runs: Runs = defaultdict(list)
     for row in log.rows:
@@ -64,13 +64,13 @@ def _read(workload: Workload, log: Log, findings: Findings) -> Runs:
         else:
             findings.add("log", f"the row {tuple(row)} names no job, task or node, or ends before it starts")
     for segments in runs.values():
-        # A segment of no length comes before the one that starts at the same time.
+        # An empty segment comes before the next that starts at the same time.
         segments.sort(key=lambda s: (s[1], s[2], s[3] == FINISH))
     return dict(runs)
 
 
 def _check_counts(workload: Workload, log: Log, runs: Runs, findings: Findings) -> list[int]:
-    """Rule 1; returns how many iterations each job was to run."""
+    """Check rule 1 and return the required number of iterations of each job."""
     horizon = workload.horizon
     total = [int(n) for n in horizon.max_iterations]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
@@ -96,7 +96,7 @@ def _check_counts(workload: Workload, log: Log, runs: Runs, findings: Findings) 
 
 
 def _price(workload: Workload, task: int) -> int:
-    """Ticks that moving inside a run costs."""
+    """Return the cost of moving inside a run, ticks."""
     horizon = workload.horizon
     delays = [0]
     for e in range(len(horizon.edge_from)):
@@ -114,13 +114,13 @@ def _check_work(
     segments: list[Segment],
     findings: Findings,
 ) -> None:
-    """Rule 2, for one run."""
+    """Check rule 2 for one run."""
     name, done, before = f"task {task}, iteration {iteration}", 0, None
     for node, start, end, outcome in segments:
         if before is not None:
             if before[3] == FINISH or start < before[2]:
                 findings.add("two places", f"{name}: starts at {start}, it left at {before[2]}")
-            elsewhere = node != before[0] or workload.horizon.gpu_unit  # another GPU of the same node, perhaps
+            elsewhere = node != before[0] or workload.horizon.gpu_unit  # possibly another GPU of the same node
             if before[3] == MOVE and (start != before[2] or not elsewhere):
                 findings.add(
                     "move", f"{name}: moves at {before[2]} from node {before[0]}, is on node {node} at {start}"
@@ -150,7 +150,7 @@ def _check_places(
     segments: list[Segment],
     findings: Findings,
 ) -> None:
-    """Rule 3, for one run; `homes` holds where tasks must stay."""
+    """Check rule 3 for one run; `homes` has the nodes that tasks must keep."""
     for node, start, _, _ in segments:
         if not int(workload.horizon.eligible[task, node]):
             findings.add("place", f"task {task}, iteration {iteration}: node {node} is not eligible")
@@ -162,7 +162,7 @@ def _check_places(
 
 
 def _check_order(workload: Workload, runs: Runs, total: list[int], findings: Findings) -> None:
-    """Rule 4."""
+    """Check rule 4."""
     horizon = workload.horizon
     complete: dict[tuple[int, int], int] = defaultdict(int)
     for (task, iteration), segments in runs.items():
@@ -195,7 +195,8 @@ def _check_order(workload: Workload, runs: Runs, total: list[int], findings: Fin
 
 
 def _check_capacity(workload: Workload, log: Log, findings: Findings) -> None:
-    """Rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes."""
+    """Check rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes.
+    """
     horizon = workload.horizon
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for _, _, task, node, start, end, _ in log.rows:
@@ -215,7 +216,7 @@ def _check_capacity(workload: Workload, log: Log, findings: Findings) -> None:
 
 
 def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
-    """Rule 6."""
+    """Check rule 6."""
     unit = horizon.gpu_unit
     if len(log.gpus) != (len(log.rows) if unit else 0):
         findings.add("gpu", f"{len(log.gpus)} of {len(log.rows)} rows say which GPUs they hold, and gpu_unit = {unit}")
@@ -234,14 +235,14 @@ def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
             changes[node, gpu] += [(start, min(need, unit)), (end, -min(need, unit))]
     for (node, gpu), events in changes.items():
         use = 0
-        for time, amount in sorted(events):  # at one instant, what leaves comes before what is taken
+        for time, amount in sorted(events):  # at one instant, releases come before starts
             use += amount
             if amount > 0 and use > unit:
                 findings.add("gpu", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
 
 
 def _check_ticks(wake: Wake, tick: int, runs: Runs, asked: set[int], findings: Findings) -> None:
-    """Rule 7."""
+    """Check rule 7."""
     for (task, iteration), segments in runs.items():
         for _, start, end, outcome in segments:
             for time in (start, end) if outcome != FINISH else (start,):

@@ -1,6 +1,6 @@
-"""Results that people use, of either engine: a table of jobs and the cluster over time, from what held which node when.
+"""Tables of results for users, of either engine: jobs, and the cluster over time, from the use of nodes.
 
-Times are in seconds where the workload says how long a tick is (`tick_ms`), else in ticks; the name of a column ends in
+Times are in seconds if the workload has the length of a tick (`tick_ms`), else in ticks; the name of a column ends in
 its unit.
 """
 
@@ -17,23 +17,24 @@ from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.simulation.taskgraph.fragmentation import Course, Queue, course, waits
 
-#: Of each job, its kind; of each kind, its tasks' demands (tasks x resources) and where they may go (tasks x nodes).
+#: Kind of each job; demands (tasks, resources) and eligible nodes (tasks, nodes) of each kind's tasks.
 Kinds = tuple[IntArray, list[IntArray], list[npt.NDArray[np.bool_]]]
 
-#: Names of resources in traces -> as people call them.
+#: Names of resources in traces -> common names.
 NAMES = {"gpu_milli": "gpu", "gpu_percent": "gpu", "cpu_milli": "cpu", "memory_mib": "memory"}
 
 
 def ticks_per_second(tick_ms: int) -> Fraction:
-    """How many ticks of such a length are a second; 1 where the workload does not say how long they are."""
+    """Return the ticks per second for this length of a tick; 1 if it is unknown."""
     return Fraction(1000, tick_ms or 1000)
 
 
 @dataclasses.dataclass(frozen=True)
 class Holdings:
-    """A row for each segment of time in which a task held a node: [start, end) in ticks, and what it held there.
+    """Use of nodes: one row for each segment of time in which a task used a node.
 
-    slowed: whether its job ran slower than its graph alone would, since more was used there than there is.
+    A row has [start, end) in ticks and the amounts. `slowed` marks rows in which the job ran slower than by its graph,
+    since usage exceeded the node's capacity.
     """
 
     job: IntArray
@@ -46,7 +47,7 @@ class Holdings:
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """What a workload says of its cluster: the resources of the nodes, and the units of GPUs and ticks."""
+    """Cluster of a workload: the resources of the nodes, and the units of GPUs and ticks."""
 
     resources: tuple[str, ...]
     capacity: IntArray
@@ -55,11 +56,11 @@ class Cluster:
 
     @property
     def unit(self) -> tuple[str, float]:
-        """The unit of times in results, and how many of it a tick is."""
+        """Return the unit of times in results, and its number per tick."""
         return ("s", self.tick_ms / 1000) if self.tick_ms else ("ticks", 1)
 
     def gpus(self, amounts: IntArray) -> npt.NDArray[np.float64]:
-        """Whole GPUs in rows of amounts, shares as fractions; zeros where no resource counts GPUs."""
+        """Return GPUs in rows of amounts, shares as fractions; zeros without a GPU resource."""
         column = gpu_column(self.resources)
         if column < 0:
             return np.zeros(len(amounts))
@@ -67,13 +68,20 @@ class Cluster:
 
 
 def table(jobs: dict[str, Any], held: Holdings, cluster: Cluster, **names: Any) -> dict[str, Any]:
-    """What came of every job: a column each.
+    """Return the results of every job, one column per property.
 
-    job: its name in the log, else its number; user; submit, start, end: since the first submit; waiting: time in which
-    it held no node; jct: from submit to end; slowdown: jct over the time in which it held nodes (1 + waiting / running,
-    FitGpp's Eq. 5); gpus: the most that it held at once; nodes: on how many it ran; pauses.
+    - job: its name in the log, else its number; user.
+    - submit, start, end: since the first submit.
+    - waiting: time without a node.
+    - jct: from submit to end.
+    - slowdown: jct over the time with nodes (1 + waiting / running, FitGpp's Eq. 5).
+    - gpus: most in use at once; nodes: number of different nodes; pauses.
 
-    jobs: the engine's columns. names: `job` and `user`, where the workload has them.
+    Args:
+        jobs: The engine's columns.
+        held: Use of nodes.
+        cluster: Cluster of the workload.
+        names: `job` and `user`, if the workload has them.
     """
     count = len(jobs["arrival"])
     name, factor = cluster.unit
@@ -99,20 +107,35 @@ def table(jobs: dict[str, Any], held: Holdings, cluster: Cluster, **names: Any) 
 
 
 def shape_of(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds) -> Course:
-    """What the shape of the jobs cost in a run. kinds: of each job, its kind; and the tasks of each kind."""
+    """Return the cost of the jobs' shape in a run.
+
+    Args:
+        jobs: The engine's columns.
+        held: Use of nodes.
+        cluster: Cluster of the workload.
+        kinds: Kind of each job, and the tasks of each kind.
+    """
     job, start, end = waits(jobs["arrival"], jobs["completion"], held.job, held.start, held.end)
     queue = Queue(job, start, end, *kinds)
     return course(queue, held.node, held.start, held.end, held.demand, cluster.capacity, cluster.resources)
 
 
 def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds | None) -> dict[str, Any]:
-    """The cluster over time, a row for each time at which something changed; it holds until the next row's.
+    """Return the cluster over time: one row for each change, valid until the next row's time.
 
-    running_jobs: that hold a node; slowed_jobs: those of them that run slower than alone, where usage is drawn and more
-    is used than there is; waiting_jobs: that are there and hold no node; utilisation_*: the share of a resource that is
-    held, of those the cluster has; fragmentation: the share of the free GPUs that the job at the head of the queue
-    cannot use, since no task of it has room on their node, 0 where none waits or is free; waiting_for_shape: of the
-    waiting jobs, those that what is free would do for if it were on other nodes. kinds: None leaves out the last two.
+    - running_jobs: jobs with a node.
+    - slowed_jobs: running jobs slower than by their graph, if usage is drawn and exceeds capacity.
+    - waiting_jobs: jobs present without a node.
+    - utilisation_*: used share of each resource of the cluster.
+    - fragmentation: share of the free GPUs on nodes without room for any task of the queue's head; 0 without waiting
+      jobs or free GPUs.
+    - waiting_for_shape: waiting jobs for which the free amounts would suffice on other nodes.
+
+    Args:
+        jobs: The engine's columns.
+        held: Use of nodes.
+        cluster: Cluster of the workload.
+        kinds: Kind of each job, and the tasks of each kind; None leaves out the last two columns.
     """
     name, factor = cluster.unit
     first = int(jobs["arrival"].min()) if len(jobs["arrival"]) else 0
@@ -127,7 +150,7 @@ def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kin
         return summed(np.concatenate([held.start, held.end]), np.concatenate([amount, -amount]))
 
     def jobs_of(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """How many jobs hold a node in some of these rows."""
+        """Return the number of jobs with a node in some of these rows."""
         ones = np.ones(int(rows.sum()))
         levels = _levels(held.job[rows], held.start[rows], held.end[rows], ones)
         return summed(*levels.turns(lambda level: level > 0))
@@ -156,14 +179,14 @@ def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kin
 
 @dataclasses.dataclass(frozen=True)
 class _Levels:
-    """How much each key (job or node) holds after each change: rows sorted by key, then time, releases first."""
+    """Use by each key (job or node) after each change: rows sorted by key, then time, releases first."""
 
     key: IntArray
     time: IntArray
     level: npt.NDArray[np.float64]
 
     def turns(self, measure: Any) -> tuple[IntArray, npt.NDArray[np.float64]]:
-        """Times, and by how much a measure of the level changes at them, from 0 at first."""
+        """Return times and the changes of a measure of the level at them, from 0 at first."""
         now = np.asarray(measure(self.level), dtype=np.float64)
         before = np.concatenate([[0.0], now[:-1]])
         before[np.concatenate([[True], self.key[1:] != self.key[:-1]])[: len(before)]] = 0.0

@@ -1,7 +1,7 @@
-"""Where task-graph workloads come from: the generator's jobs by name, and public traces joined with generated graphs.
+"""Sources of task-graph workloads: the generator's jobs by name, and public traces joined with generated graphs.
 
-Schedulers see estimates: off by 11 % on average for models seen before, by 30 % for new ones (the MLFS paper's mean
-accuracies of predicted running time, 89 % and 70 %), drawn evenly about the truth.
+Schedulers see estimates: off by 11 % on average for models seen before, by 30 % for new models. These are the MLFS
+paper's mean accuracies of predicted running time, 89 % and 70 %; errors are uniform around the truth.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.taskgraph.workload import Workload
 
-#: Mean error of estimated running times, for models seen before and for new ones.
+#: Mean error of estimated running times, for models seen before and for new models.
 ERROR_SEEN, ERROR_NEW = 0.11, 0.30
-#: GPUs of a node of a cluster that is made for a trace.
+#: GPUs per node of a cluster that is made for a trace.
 GPUS_A_NODE = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Sizes(ValidatedFields):
-    """Parameters of `generated`, whose docstring has their meaning."""
+    """Parameters of `generated`; its docstring describes them."""
 
     jobs: Count = 40
     nodes: int = 8
@@ -52,11 +52,17 @@ class Sizes(ValidatedFields):
 @flatten_groups
 @validate_arguments
 def generated(*, seed: int = 0, graph: str = "mlfs", sizes: Sizes) -> Workload:
-    """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving in time.
+    """Draw the generator's jobs (see `mlsched.generate("taskgraph")`), with Poisson-like arrivals over time.
 
-    load: GPU work over what the cluster's GPUs do while jobs arrive. seen: share of the models seen before; error:
-    factor on the errors of the estimates, 0: they are true. pause_cost: ticks without work whenever a run goes on after
-    a pause or a move.
+    Args:
+        seed: Seed of the draws.
+        graph: Kind of graph.
+        sizes: Parameters with the following fields.
+        runs: Approximate task runs of each job.
+        load: GPU work over the capacity of the cluster's GPUs while jobs arrive.
+        seen: Share of the models seen before.
+        error: Factor on the errors of the estimates; 0: exact.
+        pause_cost: Ticks without work whenever a run continues after a pause or a move.
     """
     rng = np.random.default_rng([seed, sizes.jobs])
     horizon = generate(
@@ -90,7 +96,7 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {
 
 
 def _estimated(horizon: Instance, rng: np.random.Generator, seen: float, error: float, source: str) -> Workload:
-    """The horizon's durations are the truth; schedulers are told something near it, of every job's tasks alike."""
+    """Build a workload whose true durations are the horizon's; estimates have one error for all tasks of a job."""
     jobs = len(horizon.arrival)
     mean = error * np.where(rng.uniform(size=jobs) < seen, ERROR_SEEN, ERROR_NEW)
     factor = 1 + mean[horizon.task_job] * rng.uniform(-2, 2, len(horizon.task_job))
@@ -100,7 +106,7 @@ def _estimated(horizon: Instance, rng: np.random.Generator, seen: float, error: 
 
 @dataclasses.dataclass(frozen=True)
 class GraphOptions(ValidatedFields):
-    """Parameters of `from_trace`, whose docstring has their meaning."""
+    """Parameters of `from_trace`; its docstring describes them."""
 
     tick: Count = 60
     iterations: Count = 10
@@ -118,16 +124,24 @@ class GraphOptions(ValidatedFields):
 @flatten_groups
 @validate_arguments
 def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: GraphOptions) -> Workload:
-    """A trace's arrivals, GPUs and durations, joined with graphs drawn from the MLFS paper's algorithms.
+    """Join a trace's arrivals, GPUs and durations with graphs drawn from the MLFS paper's algorithms.
 
-    A job of g GPUs becomes a graph of g workers of one GPU each: a model in up to `partitions` parts (those of which g
-    is a multiple), as many replicas as that leaves, joined by `sync`. A job with a share of a GPU, or without one, has
-    one worker with that share. Its duration becomes about `iterations` passes of equal length, at least a tick a stage;
-    what the trace says beyond GPUs is shared by the workers. No trace holds graphs, volumes, deadlines or accuracies:
-    they are drawn, a deadline being up to `slack` durations after arrival.
-    tick: seconds; bandwidth: MB that a transfer of [50, 100] MB moves in a tick; arrivals: factor on the arrival rate;
-    seen, error: see `generated`. pause_cost: seconds without work whenever a run goes on after a pause or a move,
-    rounded up to ticks. nodes=None: as many nodes of four GPUs as make this `load`.
+    A job of g GPUs becomes a graph of g workers of one GPU each: a model in up to `partitions` parts (a divisor of g),
+    and the resulting number of replicas, joined by `sync`. A job with a share of a GPU, or without a GPU, has one
+    worker with that share. Its duration becomes about `iterations` passes of equal length, at least one tick per stage.
+    The workers share the trace's resources other than GPUs. Traces lack graphs, volumes, deadlines and accuracies. They
+    are drawn, with a deadline up to `slack` durations after arrival.
+
+    Args:
+        trace: Jobs of the trace.
+        nodes: Nodes of the cluster. None: nodes of four GPUs in the number that gives this `load`.
+        seed: Seed of the draws.
+        options: Parameters with the following fields.
+        tick: Seconds of a tick.
+        bandwidth: MB that a transfer of [50, 100] MB moves in a tick.
+        arrivals: Factor on the arrival rate.
+        seen, error: See `generated`.
+        pause_cost: Seconds without work whenever a run continues after a pause or a move, rounded up to ticks.
     """
     rng = np.random.default_rng([seed, len(trace.submit)])
     submit = np.floor((trace.submit - trace.submit[:1]) / (options.arrivals * options.tick)).astype(np.int64)
@@ -160,13 +174,14 @@ def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: 
 
 
 def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:
-    """jobs x RESOURCES: what each worker asks for; a resource that the trace does not know is not asked for."""
+    """Return the demand of each worker, shape (jobs, RESOURCES); resources unknown to the trace are 0."""
     columns = [np.maximum(column, 0) for column in (trace.cpu_milli, trace.memory_mib, trace.gpus_milli)]
     return np.stack([-(-column // workers) for column in columns], axis=1)
 
 
 def _nodes(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
-    """Nodes of four GPUs, and four times the largest worker's share of the rest, for this load on their GPUs."""
+    """Return nodes of four GPUs, with four times the largest worker's share of the rest, for this load on their GPUs.
+    """
     if len(submit) and not trace.gpus_milli.any():
         raise InvalidInput(f"{trace.source}: no job asks for a GPU, by which nodes would be counted; give a cluster")
     span = max(1, int(submit.max(initial=1)), int(ticks.max(initial=1)))
@@ -179,7 +194,7 @@ def _nodes(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, lo
 def _graph(
     rng: np.random.Generator, workers: int, ticks: int, iterations: int, partitions: int, sync: str, bandwidth: int
 ) -> Any:
-    """One job's graph, its iterations and its accuracy table."""
+    """Draw one job's graph, its iterations and its accuracy table."""
     algorithm = list(ALGORITHMS.values())[int(rng.integers(len(ALGORITHMS)))]
     able = [
         p for p in (1, 2, 4, 8, 16, 32) if p <= partitions and workers % p == 0 and (p == 1 or algorithm.cut != "never")

@@ -1,6 +1,6 @@
 """Hypothesis strategies of task-graph workloads, of the world's options, and of snapshots that occur in runs.
 
-`any_round` is a rule that does at random whatever is allowed: the world must be able to live with what it brings about.
+`any_round` is a rule that takes random legal actions: the world must handle its results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 @functools.cache
 def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) -> SearchStrategy[Workload]:
-    """Workloads with at most so many jobs, nodes, tasks in all and runs in all; most estimates are wrong."""
+    """Return a strategy of workloads up to these total numbers of jobs, nodes, tasks and runs; most estimates are
+    wrong.
+    """
     from hypothesis import strategies as st
 
     @st.composite
@@ -45,12 +47,12 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
 
 
 def roomy(workload: Workload) -> Workload:
-    """The same jobs, where every node has room for all of them."""
+    """Return the same jobs on nodes with room for all of them each."""
     return workload.replace(horizon=roomy_instance(workload.horizon))
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Options of the world, every field drawn."""
+    """Return a strategy of the world's options, every field drawn."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(
@@ -63,14 +65,14 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
 
 def wakes() -> SearchStrategy[str]:
-    """Cadences of every kind."""
+    """Return a strategy of cadences of every kind."""
 
     return one_of("events", "interval:1", "interval:3", "events+interval:2")
 
 
 @functools.cache
 def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
-    """A snapshot of some run of `any_round`; `interpretations` fixes options of the world."""
+    """Return a strategy of snapshots of runs of `any_round`; `interpretations` fixes options of the world."""
     from hypothesis import assume
     from hypothesis import strategies as st
 
@@ -89,7 +91,7 @@ def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
 
 
 def any_rule() -> Rule:
-    """`any_round` as the clock calls it."""
+    """Return `any_round` as a rule of the clock."""
     call: Any = any_round
     return Rule("any", call)
 
@@ -104,9 +106,13 @@ def any_round(
     start: float = 0.7,
     stop: float = 0.1,
 ) -> tuple[Round, Any]:
-    """A random legal round that leaves something running, unless nothing can run. Gangs start and pause whole.
+    """Draw a legal round that leaves some task running if possible. Gangs start and pause together.
 
-    pause, move, start, stop: how likely each of them is where it is allowed.
+    Args:
+        snapshot: Current state.
+        memory: Unused.
+        rng: Random stream.
+        pause, move, start, stop: Probability of each action if it is allowed.
     """
     room = _Room(snapshot)
     pauses: list[int] = []
@@ -148,13 +154,14 @@ def any_round(
 
 
 def empty_node(snapshot: Snapshot, *, rng: np.random.Generator) -> Round:
-    """All that runs on a random node pauses at once, as when it fails; whole gangs. Without pauses, anything."""
+    """Pause all tasks on a random node, with their complete gangs, as in a failure; without pauses, call `any_round`.
+    """
     running = _units(snapshot, snapshot.state == 1)
     if snapshot.pausing == "none" or not running:
         return any_round(snapshot, None, rng)[0]
     node = int(rng.choice(snapshot.node[snapshot.state == 1]))
     hit = [task for unit in running if (snapshot.node[unit] == node).any() for task in unit]
-    # Asked again in the next tick: where nothing runs on, nothing else would wake the clock.
+    # Wakes at the next tick: if all tasks are paused, the clock has no other event.
     return snapshot.round(pause=hit, wake_at=snapshot.now + 1)
 
 
@@ -176,7 +183,7 @@ VERBS: dict[str, Any] = {
 
 
 def _units(snapshot: Snapshot, among: Any) -> list[list[int]]:
-    """Tasks that act together: those of a gang, each other alone."""
+    """Return the tasks that act together: those of a gang, and each other task separately."""
     units: dict[tuple[int, int], list[int]] = {}
     for task in np.flatnonzero(among).tolist():
         job = int(snapshot.task_job[task])
@@ -185,7 +192,7 @@ def _units(snapshot: Snapshot, among: Any) -> list[list[int]]:
 
 
 class _Room:
-    """What is free of each node and of each of its GPUs, as tasks leave and come."""
+    """Free amounts of each node and of each of its GPUs, as tasks leave and start."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -194,13 +201,13 @@ class _Room:
         self._need, self._unit = snapshot.gpu_demand.tolist(), snapshot.gpu_unit
 
     def copy(self) -> _Room:
-        """The same room, to try something."""
+        """Return a copy, for trial placements."""
         other = copy.copy(self)
         other.free, other.gpus = self.free.copy(), self.gpus.copy()
         return other
 
     def leave(self, task: int) -> None:
-        """A running task leaves."""
+        """Release a running task."""
         node, gpu, need = (int(column[task]) for column in (self._snapshot.node, self._snapshot.gpu, self._need))
         self.free[node] += self._held[task]
         if need >= self._unit > 0:
@@ -209,12 +216,12 @@ class _Room:
             self.gpus[node, gpu] += need
 
     def has(self, task: int, node: int) -> bool:
-        """Whether the task fits on the node."""
+        """Check whether the task fits on the node."""
         fits = bool((self.free[node] >= self._held[task]).all())
         return fits and (not self._need[task] or fitting(self.gpus[[node]], self._need[task], self._unit)[0] > 0)
 
     def take(self, task: int, node: int, rng: np.random.Generator) -> int:
-        """The task comes; returns the GPU that it names: where it has a choice, not always."""
+        """Place the task and return the GPU that it names; with a choice, sometimes none."""
         self.free[node] -= self._held[task]
         need, unit, gpus = self._need[task], self._unit, self.gpus[node]
         gpu = -1

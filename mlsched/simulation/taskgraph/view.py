@@ -1,4 +1,4 @@
-"""What schedulers see of the world: snapshots, built by the trusted path (fresh arrays, no validation)."""
+"""Snapshots of the world for schedulers, built by the trusted path (fresh arrays, unvalidated)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
 _OF_TASKS = ("demand", "parameters", "role", "replica")
 _OF_EDGES = ("edge_lag", "edge_volume", "edge_delay")
-#: Columns of jobs of which a horizon says nothing.
+#: Columns of jobs that a horizon lacks.
 _NOT_OF_JOBS = ("user", "option", "permits", "payment", "time_limit", "priority")
 #: Columns of the world's own state.
 _STATE_OF_JOBS = ("stop_after", "finished", "on_time", "first_start", "preemptions")
@@ -26,7 +26,7 @@ _STATE_OF_TASKS = ("state", "node", "start", "end", "progress", "home", "last_en
 
 
 class View:
-    """Makes the snapshots of a world. `jobs` and `tasks` are those of the last one, by their numbers in the horizon."""
+    """Builder of a world's snapshots. `jobs` and `tasks` are those of the last one, by their numbers in the horizon."""
 
     def __init__(self, world: TaskgraphWorld) -> None:
         self.world = world
@@ -41,7 +41,7 @@ class View:
         self._losses, self._learns = error_rates(accuracy), learning(accuracy)
 
     def snapshot(self) -> Snapshot:
-        """What is observed now."""
+        """Return the current snapshot."""
         world = self.world
         horizon, jobs = world.horizon, np.array(world.active, dtype=np.int64)
         if self._fixed is None or not np.array_equal(jobs, self.jobs):
@@ -71,14 +71,15 @@ class View:
         )
 
     def _holds(self) -> IntArray:
-        """tasks of the horizon: 1 where a task runs and so uses what it demands."""
+        """Return 1 for each running task, which uses its demand, else 0, shape (tasks of the horizon,)."""
         world = self.world
         return np.asarray((world.state == RUNNING) & (world.horizon.duration > 0), dtype=np.int64)
 
     def _waiting_since(self) -> IntArray:
-        """tasks of the horizon: since when a task could have run, were there room; now where it runs or could not yet.
+        """Return since when each task could have run, given room, shape (tasks of the horizon,).
 
-        A task that waits could since its iteration began and its sources were done, a paused one since its pause.
+        It is the current time if the task runs or cannot run yet. A waiting task could run since its iteration began
+        and its sources were done, a paused one since its pause.
         """
         world, horizon = self.world, self.world.horizon
         begin = horizon.arrival.copy()
@@ -91,7 +92,7 @@ class View:
         return np.where((world.state == WAITING) | (world.state == PAUSED), np.minimum(since, world.now), world.now)
 
     def has_choice(self, snapshot: Snapshot) -> bool:
-        """Whether some task could start where there is room for it."""
+        """Check whether some task could start on a node with room."""
         free = snapshot.free
         for task in np.flatnonzero(snapshot.startable).tolist():
             room = (snapshot.demand[task] <= free).all(axis=1) | (snapshot.duration[task] == 0)
@@ -101,11 +102,11 @@ class View:
         return False
 
     def _select(self, jobs: IntArray) -> dict[str, Any]:
-        """The fields that only change when a job comes or goes."""
+        """Return the fields that change only if a job arrives or leaves."""
         world, horizon = self.world, self.world.horizon
         self.jobs = jobs
         self.tasks = np.flatnonzero(np.isin(horizon.task_job, jobs))
-        # The number of each task in snapshots; the last entry is that of no task.
+        # The number of each task in snapshots; the last entry is for "no task".
         place = self._place = np.full(len(horizon.task_job) + 1, -1)
         place[self.tasks] = np.arange(len(self.tasks))
         edges = np.flatnonzero(place[horizon.edge_from] >= 0)
@@ -125,7 +126,7 @@ class View:
             **{name: getattr(horizon, name)[edges] for name in _OF_EDGES},
         }
         for column in selected.values():
-            column.flags.writeable = False  # every snapshot until then shares it
+            column.flags.writeable = False  # earlier snapshots share the array
         return selected | {
             "resources": horizon.resources,
             "node_capacity": horizon.node_capacity,

@@ -14,16 +14,16 @@ from mlsched.core.record import Record
 from mlsched.instances.taskgraph import Instance, gpus
 from mlsched.simulation.nodes import called, described
 
-#: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
+#: Warn if the queue at the last arrival exceeds this many mean job lengths; a burst stays below.
 LONG_QUEUE = 5
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Workload(Record):
-    """A horizon of jobs, and how long their tasks truly take.
+    """Horizon of jobs, with the true durations of their tasks.
 
-    `horizon.duration` is what schedulers are told, `true_duration` what happens; both are 0 for the same tasks. Jobs
-    train as their accuracy table says. The cluster is empty at first: a residual horizon is refused.
+    `horizon.duration` is the estimate shown to schedulers, `true_duration` the truth; both are 0 for the same tasks.
+    Jobs train by their accuracy table. The cluster is empty at first: a residual horizon is rejected.
     """
 
     kind: ClassVar[str] = "taskgraph.workload"
@@ -54,22 +54,25 @@ class Workload(Record):
 
     @classmethod
     def of(cls, horizon: Instance, source: str = "") -> Workload:
-        """A horizon whose estimates are true."""
+        """Build a workload from a horizon whose estimates are exact."""
         return cls(horizon=horizon, true_duration=horizon.duration, source=source)
 
     @property
     def submit(self) -> IntArray:
-        """Arrivals in order of time, ticks."""
+        """Return the arrivals in order of time, ticks."""
         return np.sort(self.horizon.arrival)
 
     @property
     def cluster(self) -> str:
-        """The cluster in words, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance."""
+        """Describe the cluster, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance."""
         return described(self.horizon.node_capacity, self.horizon.resources)
 
 
 def hosts(horizon: Instance) -> npt.NDArray[np.bool_]:
-    """tasks x nodes: whether the task could ever run there: eligible, large enough, and where it must stay."""
+    """Return the nodes on which each task could ever run: eligible, large enough, and its own if it must stay.
+
+    The shape is (tasks, nodes).
+    """
     fits: Any = (horizon.demand[:, None, :] <= horizon.node_capacity[None, :, :]).all(axis=2)
     may = (fits | (horizon.duration == 0)[:, None]) & (horizon.eligible == 1)
     if horizon.movement == "none":
@@ -80,22 +83,22 @@ def hosts(horizon: Instance) -> npt.NDArray[np.bool_]:
 
 
 def hopeless(horizon: Instance) -> npt.NDArray[np.bool_]:
-    """For each job, whether it can run no further iteration: one of its tasks fits no node that may run it."""
+    """Return for each job whether further iterations are impossible: one of its tasks fits none of its nodes."""
     lost: IntArray = np.bincount(horizon.task_job[~hosts(horizon).any(axis=1)], minlength=len(horizon.arrival))
     return np.asarray((lost > 0) & (horizon.finished < horizon.max_iterations))
 
 
 def begun(horizon: Instance) -> npt.NDArray[np.bool_]:
-    """For each job, whether its current iteration has begun."""
+    """Return for each job whether its current iteration has begun."""
     begun_jobs = np.zeros(len(horizon.arrival), dtype=np.bool_)
     begun_jobs[horizon.task_job[horizon.fixed_task]] = True
     return begun_jobs
 
 
 def impossible(horizon: Instance) -> list[str]:
-    """Why no plan at all is feasible, with the numbers; empty when there is one.
+    """Explain why every plan is infeasible, with the numbers; empty if a plan exists.
 
-    A job that may stop where it stands needs no node. Runs that have started must fit together.
+    A job that may stop in its current state needs no node. Runs that have started must fit together.
     """
     must = hopeless(horizon) & ((horizon.finished < horizon.min_iterations) | begun(horizon))
     reasons = []
@@ -121,7 +124,7 @@ def impossible(horizon: Instance) -> list[str]:
 
 
 def _crowded(horizon: Instance) -> list[str]:
-    """The first node whose GPUs cannot hold the runs under way, where they are told apart."""
+    """Return the first node whose individual GPUs lack room for the runs in progress."""
     unit = horizon.gpu_unit
     if not unit:
         return []
@@ -136,12 +139,12 @@ def _crowded(horizon: Instance) -> list[str]:
 
 
 def never_start(workload: Workload) -> list[str]:
-    """Why some jobs can never finish, with the numbers; empty when all can."""
+    """List the jobs that can never finish, with the numbers; empty if all can."""
     return impossible(workload.horizon)
 
 
 def overload(workload: Workload) -> list[str]:
-    """On which resources the offered load outgrows the cluster while jobs arrive, with the numbers."""
+    """List the resources whose offered load exceeds the cluster while jobs arrive, with the numbers."""
     horizon = workload.horizon
     span = float(np.ptp(horizon.arrival)) if len(horizon.arrival) else 0.0
     overloaded = []
@@ -158,7 +161,7 @@ def overload(workload: Workload) -> list[str]:
 
 
 def offered_load(workload: Workload) -> dict[str, float]:
-    """Resource -> demand x time over capacity x span of the arrivals. Infinite for a burst at one instant."""
+    """Return resource -> demand x time over capacity x span of the arrivals; infinite for a burst."""
     horizon = workload.horizon
     span = float(np.ptp(horizon.arrival)) if len(horizon.arrival) else 0.0
     total = horizon.node_capacity.sum(axis=0)

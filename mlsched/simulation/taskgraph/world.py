@@ -1,18 +1,17 @@
-"""The task-graph world: jobs arrive, their tasks run on nodes, iteration after iteration.
+"""The task-graph world: jobs arrive, and their tasks run on nodes, iteration after iteration.
 
 At every scheduling event, in this order:
 
 1. runs that ended up to now, by time; when the last task of an iteration is done, the job's next iteration begins, or
-   the job is finished;
+the job is finished;
 2. arrivals up to now;
-3. if some task could start where there is room, or may be paused or moved, or the solver wanted to be asked now, it
-   is asked: its round is carried out at once. Runs of duration 0 end at once; what they make ready is asked for in a
-   further round.
+3. if some task can start, pause or move, or the solver requested this wake, the solver is called and its round carried
+out at once. Runs of duration 0 end at once; their successors become ready in a further round.
 
-An iteration of a job begins when the one before is complete: no task runs ahead. Time is in ticks; runs end between
-wakes, starts happen at scheduling events only. A run that goes on after a pause or a move holds its node for the
-workload's `pause_cost` before it works; paused again before that is over, it has done nothing. Without pauses a run is
-never interrupted, so that the log of a run is a Timetable.
+An iteration of a job begins when the previous one is complete: tasks never run ahead. Time is in ticks; runs end
+between wakes, starts happen only at scheduling events. A run that continues after a pause or a move uses its node for
+the workload's `pause_cost` before it works; if paused again before that is over, it has done zero work. Without pauses
+runs are never interrupted, so that the log of a run is a Timetable.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _END, _WAKE = 0, 1
 
 
 class TaskgraphWorld:
-    """State and dynamics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; the module's docstring gives the order of steps."""
 
     def __init__(self, horizon: Instance, true_duration: IntArray, options: Options, pause_cost: int = 0) -> None:
         self.horizon, self.options, self.log = horizon, options, Log()
@@ -60,30 +59,30 @@ class TaskgraphWorld:
         self.idle_since = horizon.arrival.copy()
         self.in_use = np.zeros(horizon.node_capacity.shape, dtype=np.int64)
         self.board = Board(horizon)
-        self.running: dict[int, None] = {}  # tasks that run, in order of their start
-        self.active: list[int] = []  # jobs that have arrived and are not finished, by number
-        self._overhead = [0] * tasks  # ticks at the start of the present segment that do no work
-        self._serial = [0] * tasks  # of a task's present segment: events of earlier ones no longer count
-        self._lacking = list(self._graph.sources)  # sources (lag 0) of each task that are not done yet
-        self._left = [len(self._graph.tasks[j]) for j in range(jobs)]  # tasks of the iteration that are not done
+        self.running: dict[int, None] = {}  # running tasks, in order of their start
+        self.active: list[int] = []  # jobs that have arrived and are unfinished, by number
+        self._overhead = [0] * tasks  # ticks at the start of the current segment without work
+        self._serial = [0] * tasks  # of a task's current segment: events of earlier ones no longer count
+        self._lacking = list(self._graph.sources)  # unfinished sources (lag 0) of each task
+        self._left = [len(self._graph.tasks[j]) for j in range(jobs)]  # unfinished tasks of the iteration
         self._over = [False] * jobs
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, task, serial)
         self._order = np.argsort(horizon.arrival, kind="stable").tolist()
         self._arrived, self._unfinished = 0, jobs
         self._asking = False
-        self._wanted = -1  # when the last wish to be asked again is for
+        self._wanted = -1  # time of the last requested wake
         self._view = View(self)
         self._take_over()
 
     @classmethod
     def of(cls, workload: Workload, options: Options) -> TaskgraphWorld:
-        """The world of a workload."""
+        """Build the world of a workload."""
         return cls(workload.horizon, workload.true_duration, options, workload.pause_cost)
 
     def _take_over(self) -> None:
-        """Let the runs go on that a residual horizon says have started, and the data that is on its way arrive.
+        """Continue the started runs of a residual horizon, and deliver the data in transit.
 
-        Jobs of which a task fits no node stop where they stand, if they may.
+        If a task of a job fits no node, the job stops in its current state if allowed.
         """
         horizon = self.horizon
         leave = hopeless(horizon) & (horizon.finished >= horizon.min_iterations) & ~begun(horizon)
@@ -94,7 +93,7 @@ class TaskgraphWorld:
         fixed = sorted(zip(*(column.tolist() for column in columns), strict=True), key=lambda run: run[2])
         for task, node, start, _ in fixed:
             self._occupy(task, node, start)
-        # Parts of GPUs are where they are; names of whole ones say nothing, and these take what the parts leave.
+        # Parts of GPUs keep their places; labels of complete GPUs are arbitrary, and these take the remaining ones.
         for task, node, start, gpu in sorted(fixed, key=lambda run: not self.board.shares(run[0])):
             if start + self._true[task] > self.now:
                 self.board.take(task, node, gpu if self.board.shares(task) else -1)
@@ -102,10 +101,10 @@ class TaskgraphWorld:
             self.idle_since[j] = min(self.now, int(self.last_end[self._graph.tasks[j]].max()))
             self._announce(j)
 
-    # -- the clock's side ---------------------------------------------------------------------------------------------
+    # -- clock interface ----------------------------------------------------------------------------------------------
 
     def next_event(self) -> int | None:
-        """The next arrival, end of a run, or arrival of data; never before the horizon's `now`."""
+        """Return the next arrival, end of a run, or arrival of data; never before the horizon's `now`."""
         while self._events and self._is_stale(self._events[0]):
             heapq.heappop(self._events)
         times = [self._events[0][0]] if self._events else []
@@ -114,15 +113,15 @@ class TaskgraphWorld:
         return max(self.horizon.now, min(times)) if times else None
 
     def pending(self) -> bool:
-        """Whether there are jobs to ask about at the next tick."""
+        """Return True if there are jobs to decide about at the next tick."""
         return bool(self.active)
 
     def unfinished(self) -> int:
-        """How many jobs are not finished yet."""
+        """Return the number of unfinished jobs."""
         return self._unfinished
 
     def advance(self, time: int) -> None:
-        """Let everything up to `time` happen."""
+        """Process all events up to `time`."""
         self.now = time
         while self._events and self._events[0][0] <= time:
             event = heapq.heappop(self._events)
@@ -134,7 +133,7 @@ class TaskgraphWorld:
         self._asking = True
 
     def ask(self) -> Snapshot | None:
-        """The snapshot of now, if there is something to decide."""
+        """Return the current snapshot, or None without a decision."""
         if not self._asking or not self.active:
             return None
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
@@ -187,7 +186,7 @@ class TaskgraphWorld:
         return event[1] == _END and event[3] != self._serial[event[2]]
 
     def _resume(self, task: int, node: int) -> None:
-        """Start a task's run, or let a paused one go on, at its price; a move also costs the edge to itself."""
+        """Start a task's run, or resume it at its pause cost; a move also costs the edge to itself."""
         self._overhead[task] = self.pause_cost if self.state[task] == PAUSED else 0
         if self.node[task] not in (-1, node):
             self._overhead[task] += self._graph.move[task]
@@ -208,7 +207,7 @@ class TaskgraphWorld:
         heapq.heappush(self._events, (end, _END, task, self._serial[task]))
 
     def _release(self, task: int, time: int, outcome: int) -> None:
-        """Take a running task off its node and note the segment."""
+        """Remove a running task from its node and log the segment."""
         job, node, start = self._job[task], int(self.node[task]), int(self.start[task])
         del self.running[task]
         self._serial[task] += 1
@@ -224,7 +223,7 @@ class TaskgraphWorld:
             self.log.gpus.append(self.board.give(task))
 
     def _interrupt(self, task: int, outcome: int) -> None:
-        """Stop a run before its end; what it has done counts when it moves, and where pauses keep it."""
+        """Stop a run before its end; its work counts if it moves, or if pauses keep work."""
         done = int(self.progress[task]) + max(0, self.now - int(self.start[task]) - self._overhead[task])
         self._release(task, self.now, outcome)
         self.progress[task] = done if outcome == MOVE or self.options.pausing == "keep" else 0
@@ -232,7 +231,7 @@ class TaskgraphWorld:
         self.preemptions[self._job[task]] += outcome == PAUSE
 
     def _finish(self, task: int, time: int) -> None:
-        """A run is over: tell those that wait for it, and the job when it was the iteration's last."""
+        """End a run, and update its successors, and the job after the last run of the iteration."""
         job = self._job[task]
         self._release(task, time, FINISH)
         self.state[task], self.end[task] = DONE, time
@@ -254,7 +253,7 @@ class TaskgraphWorld:
             self._complete(job)
 
     def _next_iteration(self, job: int, time: int) -> None:
-        """The job's iteration is complete."""
+        """Complete the job's iteration."""
         tasks = self._graph.tasks[job]
         self.finished[job] += 1
         self.on_time[job] += time <= int(self.horizon.deadline[job])
@@ -271,7 +270,7 @@ class TaskgraphWorld:
         self._announce(job)
 
     def _announce(self, job: int) -> None:
-        """Wake when what the last iteration sent on to the next arrives elsewhere."""
+        """Schedule wakes for the arrival of the last iteration's outputs on other nodes."""
         for task in self._graph.tasks[job].tolist():
             for delay in self._graph.delays_on[task]:
                 self._wake(int(self.last_end[task]) + delay)
