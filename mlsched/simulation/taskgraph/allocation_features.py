@@ -125,11 +125,10 @@ URGENT, STEPS = 10, 16
 
 
 class Features:
-    """Rows of a round's choices.
+    """Rows of a round's choices. With `anew`, every iteration queues again.
 
     Attributes:
         limit, gpu_limit: Use from which on a resource of a node or a GPU is overloaded.
-        anew: Every iteration queues again.
         gave_way: With `anew`, the preempted jobs that have not returned.
     """
 
@@ -283,8 +282,9 @@ class Features:
         return np.stack(columns, axis=1)
 
     def _room(self, jobs: IntArray) -> Any:
-        """Return the room for a job's tasks relative to their demand, free and below the limit, at most 1, shape (jobs,
-        2).
+        """Return the room for a job's tasks relative to their demand, at most 1, shape (jobs, 2).
+
+        The columns are the free amounts of the nodes, and those below the limit.
         """
         total = np.zeros((len(self.snapshot.arrival), len(self.snapshot.resources)))
         np.add.at(total, self.snapshot.task_job, self.hosts.demand)

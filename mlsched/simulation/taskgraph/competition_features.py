@@ -17,7 +17,7 @@ from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, within_cap
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
-#: Columns of all jobs: "gave way" is the share of preempted jobs that have not returned, "waits" a logarithm.
+#: Columns of all jobs: `gave way` is the share of preempted jobs that have not returned, `waits` a logarithm.
 OF_ALL = ("gave way, of the cluster", "waits, of the cluster")
 #: Columns of the choice's job; the demand ahead includes half of its own, at most 1.
 OF_JOB = (

@@ -25,11 +25,10 @@ def learning(accuracy: IntArray) -> npt.NDArray[np.bool_]:
 
 
 def samples(tables: IntArray, table: IntArray, finished: IntArray) -> dict[str, IntArray]:
-    """Return the `sample_*` columns of a snapshot: the losses after 0 iterations and on, of jobs with finished
-    iterations.
+    """Return the `sample_*` columns of a snapshot, for jobs with finished iterations.
 
-    From more than 64 samples, those after 0, 1, all but one and all iterations are kept, and evenly spaced ones
-    between.
+    The samples are the losses after 0 iterations and on. From more than 64, those after 0, 1, all but one and all
+    iterations are kept, and evenly spaced ones between.
 
     Args:
         tables: Losses after 0, 1, ... iterations; past the last column a loss stays constant.

@@ -2,10 +2,10 @@
 
 1. Every job runs its iterations in order without gaps, each of its tasks once in each of them. Their number is the last
 limit it was given, between its least and its most.
-2. Work is done: the segments of a run add up to the task's true duration. Subtracted are the cost of moving to another
-node (the delay of the task's edge of lag 1 to itself) and, of each segment but the first, the workload's `pause_cost`.
-If pauses lose work, the segments since the last pause add up to it. Runs pause and move only if the options allow it; a
-run that moves continues at once, elsewhere.
+2. Work is done: the segments of a run, less their costs, add up to the task's true duration. The costs are a move to
+another node (the delay of the task's edge of lag 1 to itself) and, of each segment but the first, the workload's
+`pause_cost`. If pauses lose work, only the segments since the last pause count. Runs pause and move only if the options
+allow it; a run that moves continues at once, elsewhere.
 3. Segments are on eligible nodes. A task keeps its node throughout, or inside each iteration, as set by the movement.
 4. Segments never start before their job's arrival, before the job's previous iteration is complete, or before the
 inputs from its sources have arrived: their ends, and `edge_delay` later from another node.

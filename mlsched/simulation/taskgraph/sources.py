@@ -52,7 +52,7 @@ class Sizes(ValidatedFields):
 @flatten_groups
 @validate_arguments
 def generated(*, seed: int = 0, graph: str = "mlfs", sizes: Sizes) -> Workload:
-    """Draw the generator's jobs (see `mlsched.generate("taskgraph")`), with Poisson-like arrivals over time.
+    """Draw the generator's jobs (see `mlsched.generate("taskgraph")`), arriving over time.
 
     Args:
         seed: Seed of the draws.

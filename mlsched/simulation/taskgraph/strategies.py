@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 @functools.cache
 def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) -> SearchStrategy[Workload]:
-    """Return a strategy of workloads up to these total numbers of jobs, nodes, tasks and runs; most estimates are
-    wrong.
+    """Return a strategy of workloads up to these numbers of jobs, nodes, tasks in all and runs in all.
+
+    Most estimates are wrong.
     """
     from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""The world of task graphs by iterations: jobs hold nodes and run on at the pace of their graph; at scale."""
+"""The world of task graphs by iterations: jobs keep nodes and run at the pace of their graph, at scale."""
 
 from mlsched.simulation.run import AsLogged, Drawn, Simulation
 from mlsched.simulation.taskgraph import strategies as tasks

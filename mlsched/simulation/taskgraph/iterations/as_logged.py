@@ -1,9 +1,9 @@
-"""The log itself as a policy: every job starts when the log says it started, and ends when it ended.
+"""Replay of a log as a policy: every job starts and ends at its logged times.
 
-Nobody decides anything, and nothing is rounded to ticks: times are the log's milliseconds. Where jobs ran is known by
-node only if the log says so, so that what holds is the cluster's capacity (`lint`), not that every job had room on
-some node. The bound is that of the same log in milliseconds; it may differ from the bound of the runs beside it by what
-ticks round (with ticks as fine as the log's times, it does not).
+There are no decisions and no rounding to ticks: times are the log's milliseconds. Nodes are known only if the log has
+them, so that `lint` compares the runs with the cluster's capacity, and not with the room of some node. The bound is
+that of the same log in milliseconds. It may differ from the bound of other runs by the rounding to ticks; with ticks as
+fine as the log's times, it is equal.
 """
 
 from __future__ import annotations
@@ -32,14 +32,18 @@ NAME = "as-logged"
 
 @dataclasses.dataclass(eq=False)
 class LoggedRuns(Log):
-    """A row for every run that the log has: its job, and [start, end) in milliseconds after the log's first submit."""
+    """One row for every run of the log: its job, and [start, end) in milliseconds after the log's first submission."""
 
     names: ClassVar[tuple[str, ...]] = ("job", "start", "end")
     order: ClassVar[tuple[str, ...]] = ("job", "start")
 
 
 def played(jobs: Jobs) -> LoggedRuns:
-    """What the log says; InvalidInput where it does not say when its jobs ran."""
+    """Return the logged runs.
+
+    Raises:
+        InvalidInput: The log lacks the times at which its jobs ran.
+    """
     if not len(jobs.logged_job):
         raise InvalidInput(
             f"{NAME}: the log lacks the start of some jobs; read start=COLUMN,end=COLUMN (sacct: Start "
@@ -61,12 +65,12 @@ def played(jobs: Jobs) -> LoggedRuns:
 
 
 def violations(jobs: Jobs, options: Options, scheduling_events: Wake, log: LoggedRuns) -> list[str]:
-    """Whether the run is the log's; what in the log itself cannot have been is for `lint` to say."""
+    """Check that the run is the log's; impossible entries of the log itself are reported by `lint`."""
     return [] if log.rows == played(jobs).rows else ["log: its runs are not those that the workload has as logged"]
 
 
 def jobs_of(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
-    """Column name -> one value a job, as of runs, but in milliseconds."""
+    """Return column name -> one value per job, as of other runs, but in milliseconds."""
     c, count = log.columns(), len(jobs.arrival)
     start, end = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(start, c["job"], c["start"])
@@ -85,20 +89,20 @@ def jobs_of(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
 
 
 def _busy(job: IntArray, start: IntArray, end: IntArray, reached: IntArray, count: int) -> IntArray:
-    """For each job, how long some run of it was under way: runs at the same time (pods) count once."""
+    """Return for each job the time with at least one of its runs: simultaneous runs (pods) count once."""
     found = np.zeros(count, dtype=np.int64)
     np.add.at(found, job, np.maximum(end - np.maximum(start, reached), 0))
     return found
 
 
 def _gaps(job: IntArray, start: IntArray, reached: IntArray, count: int) -> IntArray:
-    """For each job, how often it went on after a time without any run."""
+    """Return for each job the number of continuations after a time without any run."""
     again = np.append(False, job[1:] == job[:-1]) & (start > reached)
     return np.bincount(job[again], minlength=count)
 
 
 def _reached(job: IntArray, end: IntArray) -> IntArray:
-    """For each run, the latest end of the runs of its job before it; far back where there is none."""
+    """Return for each run the latest end of the previous runs of its job; a very early time without any."""
     far = np.iinfo(np.int64).min // 2
     reached = np.full(len(job), far)
     latest, of = far, -1
@@ -111,7 +115,7 @@ def _reached(job: IntArray, end: IntArray) -> IntArray:
 
 
 def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
-    """The figures of a run that a log has as well, by the same names; times in ticks, with fractions."""
+    """Return the figures of a run that are available for logs, by the same names; times in fractional ticks."""
     table, tick, c = jobs_of(jobs, log), jobs.tick_ms, log.columns()
     makespan = float(table["completion"].max() - jobs.submit_ms.min())
     used = held(jobs) * (c["end"] - c["start"])[:, None].astype(np.float64)
@@ -134,15 +138,15 @@ def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
 
 
 def bound(jobs: Jobs, pausing: bool = True) -> dict[str, float]:
-    """What no schedule of the log's jobs can be below that gives them as long as they ran; ticks, with fractions.
+    """Return lower bounds for schedules that run the log's jobs for their logged times; in fractional ticks.
 
-    While a job runs it holds no less than in that of its runs in which it had least. Jobs whose runs overlap (pods) are
-    a piece a run. pausing: whatever is said, since a log does not say what was allowed, jobs may pause.
+    A running job uses at least the smallest amount of its runs. Jobs with overlapping runs (pods) have one piece per
+    run. `pausing` is ignored: a log does not record whether pauses were allowed, so jobs may pause.
     """
     pieces, unit = _pieces(jobs)
     try:
         found = lower_bounds(pieces)
-    except InvalidInput:  # demand x time beyond whole numbers: the resource that tasks are counted by is enough
+    except InvalidInput:  # demand x time exceeds exact integers: the resource by which tasks are counted is enough
         counted = [next((k for k, name in enumerate(jobs.resources) if name == "gpu_milli"), 0)]
         narrow = dataclasses.replace(pieces, demand=pieces.demand[:, counted], capacity=pieces.capacity[counted])
         found = lower_bounds(narrow)
@@ -150,7 +154,7 @@ def bound(jobs: Jobs, pausing: bool = True) -> dict[str, float]:
 
 
 def _pieces(jobs: Jobs) -> tuple[Pieces, int]:
-    """The jobs as bounds ask for them, and how many milliseconds their unit of time is."""
+    """Return the jobs as pieces for bounds, and the milliseconds of their unit of time."""
     amounts, job = held(jobs), jobs.logged_job
     length = jobs.logged_end - jobs.logged_start
     reached = _reached(job, jobs.logged_end)
@@ -190,7 +194,7 @@ def _pieces(jobs: Jobs) -> tuple[Pieces, int]:
 
 
 def holdings(jobs: Jobs, log: LoggedRuns) -> results.Holdings:
-    """What was held when, in milliseconds; the node is not told apart (0)."""
+    """Return the use over time in milliseconds; the node is always 0."""
     c = log.columns()
     nothing = np.zeros(len(c["job"]), dtype=np.int64)
     return results.Holdings(c["job"], nothing, c["start"], c["end"], held(jobs), nothing.astype(np.bool_))
@@ -201,7 +205,7 @@ def _cluster(jobs: Jobs) -> results.Cluster:
 
 
 def table(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
-    """What came of every job, as of runs; on how many nodes it was is 0 where the log names none."""
+    """Return the results of every job, as of other runs; the number of nodes is 0 if the log lacks them."""
     made = results.table(jobs_of(jobs, log), holdings(jobs, log), _cluster(jobs), **names(jobs))
     named = np.flatnonzero(jobs.place_name >= 0)
     pairs = np.unique(np.column_stack([jobs.logged_job[jobs.place_run[named]], jobs.place_name[named]]), axis=0)
@@ -209,18 +213,18 @@ def table(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
 
 
 def over_time(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
-    """The cluster over time, as of runs, without what needs to know the nodes."""
+    """Return the cluster over time, as of other runs, without the columns that need nodes."""
     return results.over_time(jobs_of(jobs, log), holdings(jobs, log), _cluster(jobs), None)
 
 
 def series(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
-    """Samples for plots of distributions, ticks."""
+    """Return samples for plots of distributions, ticks."""
     table_ = jobs_of(jobs, log)
     return {"job completion time": table_["jct"] / jobs.tick_ms, "waiting time": table_["waiting"] / jobs.tick_ms}
 
 
 def assumed(jobs: Jobs, options: Options) -> dict[str, str]:
-    """What the log's own run takes for granted."""
+    """Return the assumptions of the log's own run."""
     return {
         "shape": "as logged: what jobs held in all, wherever it was",
         "pause cost": "as logged",

@@ -1,4 +1,4 @@
-"""What the jobs of a log ask for."""
+"""Demands of a log's jobs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from mlsched.core.fields import IntArray
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 
-#: Tasks that a job may have.
+#: Most tasks of a job.
 MOST_TASKS = 10**5
 
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """The jobs of a log in order of submit, less those that ask for nothing.
+    """Jobs of a log in order of submission, without jobs of zero demand.
 
-    rows: which rows of the trace they are; of_jobs: what each asks for (jobs x RESOURCES); of_tasks: of each job, what
-    the log says of each of its tasks (tasks x RESOURCES), empty where it says nothing; counted: the resource by which
-    tasks are counted; said: what is said of it.
+    Attributes:
+        rows: Their rows in the trace.
+        of_jobs: Demand of each job, shape (jobs, RESOURCES).
+        of_tasks: Logged demand of each task of each job, shape (tasks, RESOURCES); empty if the log lacks it.
+        counted: Resource by which tasks are counted.
+        said: Description of the demands.
     """
 
     rows: IntArray
@@ -32,7 +35,11 @@ class Asked:
 
     @classmethod
     def of(cls, trace: Trace, nodes: IntArray | None) -> Asked:
-        """What the jobs of a trace ask of these nodes; InvalidInput where a job is larger than any cluster here."""
+        """Return the demands of a trace's jobs on these nodes.
+
+        Raises:
+            InvalidInput: A job has more than MOST_TASKS tasks.
+        """
         asked, rows, said = _asked(trace, nodes)
         counted = _counted(asked)
         of_tasks = _of_tasks(trace, rows, np.flatnonzero(asked.any(axis=0)))
@@ -41,7 +48,7 @@ class Asked:
         return cls(rows, asked, of_tasks, counted, said)
 
     def by_gpu(self) -> IntArray:
-        """What a GPU (or CPU) comes with, rounded up: of each job, or of each task where the log states its tasks."""
+        """Return the resources per GPU (or CPU), rounded up: of each job, or of each task if the log has its tasks."""
         asked, counted = self.of_jobs, self.counted
         each = [tasks if len(tasks) else asked[j : j + 1] for j, tasks in enumerate(self.of_tasks)]
         rows = np.concatenate(each or [asked])
@@ -49,9 +56,10 @@ class Asked:
 
 
 def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, list[str]]:
-    """What the jobs ask for (jobs x RESOURCES), which jobs of the trace they are, in order of submit, and what is said.
+    """Return demands, rows in the trace, and a description, for the jobs in order of submission.
 
-    A resource that the cluster has none of is left out, unless that would leave nothing to ask for.
+    The demands have shape (jobs, RESOURCES). A resource that the cluster lacks is left out, unless the remaining demand
+    would be zero.
     """
     order, said = np.argsort(trace.submit, kind="stable"), []
     asked = np.stack([trace.cpu_milli, trace.memory_mib, trace.gpus_milli], axis=1)[order].clip(0)
@@ -69,13 +77,13 @@ def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, li
 
 
 def _counted(asked: IntArray) -> int:
-    """The resource by which a job's tasks are counted: GPUs, and CPUs where no job asks for a GPU."""
+    """Return the resource by which a job's tasks are counted: GPUs, or CPUs if all jobs lack GPUs."""
     gpu, cpu = RESOURCES.index("gpu_milli"), RESOURCES.index("cpu_milli")
     return gpu if asked[:, gpu].any() or not asked[:, cpu].any() else cpu
 
 
 def _of_tasks(trace: Trace, rows: IntArray, there: IntArray) -> list[IntArray]:
-    """What the log says of each task of each job (tasks x RESOURCES), of the resources that count; empty: nothing."""
+    """Return the logged demands of each job's tasks, shape (tasks, RESOURCES), for counted resources; empty without."""
     if not trace.tasks:
         return []
     counts = np.isin(np.arange(len(RESOURCES)), there)
@@ -83,7 +91,7 @@ def _of_tasks(trace: Trace, rows: IntArray, there: IntArray) -> list[IntArray]:
 
 
 def _refuse_large(trace: Trace, rows: IntArray, sizes: IntArray) -> None:
-    """Refuse jobs of more tasks than any cluster here has, before memory is filled with them."""
+    """Reject jobs with more tasks than any cluster here can run, before memory is filled with them."""
     largest = int(sizes.argmax())
     if sizes[largest] > MOST_TASKS or np.unique(sizes).sum() > 10 * MOST_TASKS:
         name = shorten(repr(trace.ids[int(rows[largest])]))

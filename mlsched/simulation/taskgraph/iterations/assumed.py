@@ -1,4 +1,4 @@
-"""What a run took for granted that changes its numbers, in words: shape, cost of pauses, movement, length of a tick."""
+"""Assumptions of a run that change its numbers: shape, pause cost, movement, length of a tick."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 
 def assumed(jobs: Jobs, options: Options) -> dict[str, str]:
-    """Name -> a sentence without its end."""
+    """Return name -> a sentence without its final period."""
     return {
         "shape": _shape(jobs),
         "pause cost": _cost(jobs, options),
@@ -22,14 +22,14 @@ def assumed(jobs: Jobs, options: Options) -> dict[str, str]:
 
 
 def _failures(jobs: Jobs, options: Options) -> str:
-    """How often nodes fail, and what their jobs keep."""
+    """Describe the failures of nodes, and the work that jobs keep."""
     kept = "their whole iterations" if options.restart == "checkpoint" else "nothing"
     many = len(jobs.failure_node)
     return f"{count_of(many, 'node failure')}; jobs that have a task there stop, keep {kept}, and go on on any nodes"
 
 
 def _shape(jobs: Jobs) -> str:
-    """How many nodes jobs ask for at most, and how much of one."""
+    """Describe the most nodes of a job, and their share that it uses."""
     many = np.bincount(jobs.task_template, minlength=len(jobs.gang))[jobs.template]
     if not many.size:
         return "no jobs"

@@ -1,10 +1,10 @@
-"""EASY backfilling over the queues of an engine: the rule of `heuristics/taskgraph/easy_backfill`, step by step.
+"""EASY backfilling over the queues of an engine: the rule of `heuristics/taskgraph/easy_backfill`, incrementally.
 
-The first job without room gets a reservation at the earliest time at which enough is free if all that runs ends when it
-is estimated to. A later job starts if it ends by then, or takes nothing of the reservation.
+The first job without room gets a reservation at the earliest time with enough free resources, if all running jobs end
+at their estimates. A later job starts if it ends by then, or leaves the reservation's resources free.
 
-Only ends up to the reservation count. Estimates of running jobs change a little while they run, since ticks are whole;
-so `ends` is sorted by a bound below which no estimate falls, and the estimates themselves are computed on demand.
+Only ends up to the reservation count. Estimates of running jobs change a little while they run, since ticks are
+integers. So `ends` is sorted by a lower bound of the estimates, and the estimates themselves are computed on demand.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Reservation:
-    """The time at which a job is to start, and the room that is free then beside it.
+    """Planned start of a job, and the remaining room at that time.
 
-    `nodes`: of each node that it takes, the room beside it, packed. `tasks`: by count, the number of tasks.
+    Attributes:
+        nodes: Room beside the job on each of its nodes, packed.
+        tasks: By count, the number of tasks.
     """
 
     start: int
@@ -39,57 +41,57 @@ class Reservation:
 
 
 class Backfill:
-    """The estimates behind reservations, and the rounds that follow from them."""
+    """Estimates behind reservations, and the resulting rounds."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._world = engine, engine.world
         layout = self._world.room.layout
         self._raw = Layout([1] * layout.count, 1)  # fullness is the sum of the free amounts
         self._raw.bits, self._raw.half, self._raw.guard = layout.bits, layout.half, layout.guard
-        self._ends: list[tuple[int, int]] = []  # of jobs that run: a time before which none of them ends, and the job
-        self._bound: dict[int, int] = {}  # job -> that time
-        self._ticks: dict[int, int] = {}  # waiting job -> ticks that it is estimated to run
-        #: Of each queue, the waiting jobs by these ticks.
+        self._ends: list[tuple[int, int]] = []  # of running jobs: a lower bound of the end, and the job
+        self._bound: dict[int, int] = {}  # job -> its lower bound
+        self._ticks: dict[int, int] = {}  # waiting job -> its estimated ticks
+        #: Waiting jobs of each queue by these ticks.
         self._by_ticks: defaultdict[int, list[tuple[int, Entry]]] = defaultdict(list)
         self._needs = [set(shape.needs) - {0} for shape in self._world.shapes]
-        self._there = [0] * len(self._needs)  # of each template, the jobs in the system
+        self._there = [0] * len(self._needs)  # jobs in the system by template
 
     # -- changes in the world -----------------------------------------------------------------------------------------
 
     def count(self, job: JobState, more: int) -> None:
-        """A job arrives (1) or is gone (-1)."""
+        """Count a job that arrives (1) or leaves (-1)."""
         self._there[job.template] += more
 
     def wait(self, job: JobState) -> None:
-        """A job waits from now on."""
+        """Add a waiting job."""
         ticks = self._ticks[job.number] = self._left(job)
         insort(self._by_ticks[job.template], (ticks, job.entry))
 
     def take(self, job: JobState) -> None:
-        """A job does not wait any more."""
+        """Remove a waiting job."""
         rows = self._by_ticks[job.template]
         del rows[bisect_left(rows, (self._ticks.pop(job.number), job.entry))]
 
     def run(self, job: JobState) -> None:
-        """A job runs from now on."""
+        """Add a running job."""
         bound = self._bound[job.number] = self._earliest_end(job)
         insort(self._ends, (bound, job.number))
 
     def stop(self, job: JobState) -> None:
-        """A job does not run any more."""
+        """Remove a running job."""
         del self._ends[bisect_left(self._ends, (self._bound.pop(job.number), job.number))]
 
     def _left(self, job: JobState) -> int:
-        """Ticks that a job is estimated to run from now on."""
+        """Return the estimated remaining ticks of a job."""
         facts = self._engine.facts
         limit = facts.time_limit[job.number]
         left = limit - self._engine.shown(job).executed if limit else facts.remaining(job)
         return left if left > 1 else 1
 
     def _earliest_end(self, job: JobState) -> int:
-        """A time before which a job that starts now is never estimated to end.
+        """Return a lower bound on the estimated ends of a job that starts now.
 
-        Its estimate is linear in the finished iterations, but for whole ticks and the time that it is overdue.
+        Its estimate is linear in the finished iterations, except for integer ticks and overdue time.
         """
         now, number, facts = self._world.now, job.number, self._engine.facts
         found = now + self._left(job)
@@ -103,14 +105,14 @@ class Backfill:
     # -- decisions ----------------------------------------------------------------------------------------------------
 
     def serve(self) -> None:
-        """Reserve for the first job that waits, and start others that do not delay it."""
+        """Reserve for the first waiting job, and start others that do not delay it."""
         engine, world = self._engine, self._world
         by_count = self._counts()
-        passed: set[int] = set()  # jobs that fit nowhere, whatever ends
+        passed: set[int] = set()  # jobs without room even after all ends
         while heads := [(entry, number) for entry, number in self._firsts(passed)]:
             entry, number = min(heads)
             job, shape = world.jobs[entry[-1]], world.shapes[number]
-            if passed or not shape.equal:  # else it was found that there is no room
+            if passed or not shape.equal:  # otherwise the lack of room is already known
                 nodes = places(shape, world.room, world.alive) or fitted(shape, self._room(), world.alive)
                 if nodes is not None:
                     engine.start(job, tuple(nodes))
@@ -125,7 +127,7 @@ class Backfill:
             passed.add(job.number)
 
     def _firsts(self, passed: set[int]) -> list[tuple[Entry, int]]:
-        """The first entry of each queue that was not passed by, with its number."""
+        """Return the first entry of each queue that was not passed over, with its number."""
         if not passed:
             return self._engine.heads()
         found = []
@@ -136,7 +138,7 @@ class Backfill:
         return found
 
     def _counts(self) -> bool:
-        """Return whether reservations count room, wherever it is: that is exact if all tasks are alike."""
+        """Check whether reservations count room without regard to nodes; that is exact if all tasks are equal."""
         world, reserve = self._world, self._engine.order.reserves
         if reserve == "nodes":
             return False
@@ -147,13 +149,13 @@ class Backfill:
         return same
 
     def _room(self) -> FreeCapacity:
-        """The free room; of nodes that fit, reservations take those with the least."""
+        """Return the free room; among fitting nodes, reservations take those with the least."""
         room = self._world.room.copy()
         room.layout = self._raw
         return room
 
     def _reserved(self, shape: Shape, by_count: bool) -> Reservation | None:
-        """Return the reservation of a shape; None if it does not fit although all jobs have ended."""
+        """Return the reservation of a shape; None if it does not fit even after all jobs have ended."""
         world, room = self._world, self._room()
         every = world.alive
         tasks = room.number(shape.need, shape.count, every) if by_count else 0
@@ -161,7 +163,7 @@ class Backfill:
         at, now, jobs, shapes, ends = 0, world.now, world.jobs, world.shapes, self._ends
         guard, total = room.layout.guard, room.total
         least, whole = (shape.need if shape.equal else 0) - guard, shape.whole - guard
-        ended: list[JobState] = []  # whose nodes are not yet free in `room`
+        ended: list[JobState] = []  # their nodes are not yet free in `room`
         while at < len(ends) or estimates:
             time = estimates[0][0] if estimates else ends[at][0]
             while at < len(ends) and ends[at][0] <= time:
@@ -180,7 +182,7 @@ class Backfill:
                 if tasks >= shape.count:
                     return Reservation(time, {}, tasks - shape.count)
             elif (total - whole) & guard == guard:
-                more = False  # whether a node that is released has room for a task
+                more = False  # a released node has room for a task
                 for job in ended:
                     for node, need in zip(job.node, shapes[job.template].needs, strict=True):
                         room.take(node, -need)
@@ -194,13 +196,13 @@ class Backfill:
         return None
 
     def _restricted(self, reservation: Reservation) -> FreeCapacity:
-        """What is free now and beside a reservation."""
+        """Return the room that is free now and beside a reservation."""
         room = self._world.room.copy()
         self._restrict(room, reservation, reservation.nodes)
         return room
 
     def _restrict(self, restricted: FreeCapacity, reservation: Reservation, nodes: Iterable[int]) -> None:
-        """Bring what is free now and beside a reservation up to date on some nodes."""
+        """Update the room that is free now and beside a reservation on some nodes."""
         layout, free, beside = restricted.layout, self._world.room.free, reservation.nodes
         for node in nodes:
             least = free[node]
@@ -210,12 +212,12 @@ class Backfill:
                 restricted.take(node, restricted.free[node] - least)
 
     def _backfill(self, reservation: Reservation, open_to: list[int], skipped: set[int]) -> None:
-        """Start jobs of queues that find room, if they end by a reservation or fit beside it, in their order."""
+        """Start jobs of queues with room, in their order, if they end by a reservation or fit beside it."""
         engine, world = self._engine, self._world
         longest = reservation.start - world.now
         restricted = self._restricted(reservation)
         heads: list[tuple[Entry, int]] = []
-        beside: dict[int, bool] = {}  # queue -> whether its jobs still find room beside the reservation
+        beside: dict[int, bool] = {}  # queue -> its jobs still have room beside the reservation
 
         def follow(number: int, last: Entry) -> None:
             """Add the first job of a queue behind an entry that may start."""
@@ -247,14 +249,14 @@ class Backfill:
             follow(number, entry)
 
     def _fits(self, shape: Shape, restricted: FreeCapacity, reservation: Reservation) -> tuple[int, ...] | None:
-        """The nodes of a job that outlasts the start of a reservation."""
+        """Return the nodes of a job that outlasts the start of a reservation."""
         if reservation.tasks is not None and shape.count > reservation.tasks:
             return None
         nodes = places(shape, restricted, self._world.alive)
         return None if nodes is None else tuple(nodes)
 
     def _next(self, number: int, last: Entry, skipped: set[int], longest: int | None) -> Entry | None:
-        """Return the first entry of a queue behind another one, of the jobs that take at most `longest` ticks."""
+        """Return the first entry of a queue behind another entry, among jobs of at most `longest` ticks."""
         queue = self._engine.queues[number]
         first = bisect_right(queue.entries, last, queue.head) if last else queue.head
         if longest is not None:

@@ -1,4 +1,4 @@
-"""What the jobs of a workload of the iteration engine ask for at least, for lower bounds."""
+"""Least demand of the jobs of a workload of the iteration engine, for lower bounds."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 
 def bound(workload: Jobs, pausing: bool = True) -> dict[str, int]:
-    """Lower bounds on the total_jct and the makespan of every run of a workload; pausing: whether jobs may pause."""
+    """Return lower bounds on the total_jct and the makespan of every run of a workload; `pausing`: jobs may pause."""
     return lower_bounds(pieces(workload), pausing=pausing)
 
 
 def pieces(workload: Jobs) -> Pieces:
-    """A piece a job: while it makes progress, all of its tasks hold what they ask for.
+    """Return one piece per job: while it makes progress, all of its tasks use their demand.
 
     It runs for its least iterations at the pace of its longest chain of durations, as if all of its tasks were on one
-    node; pauses and moves, delays between nodes, lost parts of iterations and usage above capacity only make it longer.
-    What a task uses below its demand is held all the same. Tasks that only some nodes may run (partitions, types) hold,
-    besides, what those nodes have. A job makes progress in whole ticks: all its segments begin
-    and end at ticks.
+    node. Pauses and moves, delays between nodes, lost parts of iterations and usage above capacity only make it longer.
+    A task occupies its full demand even if it uses less. Tasks that only some nodes may run (partitions, types) also
+    use these nodes' own capacity. A job makes progress in integer ticks: all its segments begin and end at ticks.
     """
     jobs = workload
     asked = jobs.demand * (jobs.duration > 0)[:, None]
@@ -51,7 +50,13 @@ def pieces(workload: Jobs) -> Pieces:
 
 
 def _kinds(jobs: Jobs, asked: IntArray, narrow: IntArray, there: IntArray) -> Kinds:
-    """The jobs on each type of node that can hold them; narrow, there: columns that count on all types alike."""
+    """Return the jobs on each type of node with room for them.
+
+    Args:
+        jobs: Workload.
+        asked: Demands.
+        narrow, there: Columns that count on all types alike.
+    """
     ticks = np.full((jobs.slowness.shape[1], len(jobs.arrival)), np.inf)
     stated = (_critical(jobs)[jobs.template] * jobs.scale).tolist()
     rounds, blocks, room = jobs.min_iterations.tolist(), list[IntArray](), list[IntArray]()
@@ -79,15 +84,15 @@ def _kinds(jobs: Jobs, asked: IntArray, narrow: IntArray, there: IntArray) -> Ki
     return Kinds(ticks, demand[:, :, kept], capacity[kept])
 
 
-#: Sets of nodes of which the unions are looked at, too; of more, the sets alone.
+#: Largest number of sets of nodes whose unions are also considered.
 MOST_SETS = 4
 
 
 def _restricted(jobs: Jobs, asked: IntArray) -> tuple[IntArray, IntArray]:
-    """Columns for sets of nodes: what tasks hold that no other node may run, and what those nodes have.
+    """Return demand and capacity columns for sets of nodes: tasks that only run there, and the nodes' capacity.
 
-    The sets are those of the classes of tasks that there are, and their unions: where tasks can move at any time and be
-    cut at will, no other sets bound more (max-flow min-cut).
+    The sets are those of the existing classes of tasks, and their unions. If tasks can move at any time and be divided
+    arbitrarily, other sets give no tighter bound (max-flow min-cut).
     """
     used = np.unique(jobs.task_class[np.isin(jobs.task_template, jobs.template)])
     sets = np.unique(jobs.eligible[used] > 0, axis=0)
@@ -104,16 +109,16 @@ def _restricted(jobs: Jobs, asked: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _lengths(jobs: Jobs) -> IntArray:
-    """Ticks that each job runs at least; on the type on which it is fastest, where nodes are of several."""
+    """Return the least ticks of each job; with several types of nodes, on its fastest type."""
     stated = _critical(jobs)[jobs.template] * jobs.scale
-    if jobs.slowness.size:  # in Python integers, since products may leave 64 bits
+    if jobs.slowness.size:  # in Python integers, since products may exceed 64 bits
         least = np.rint(jobs.fastest * WHOLE).astype(np.int64).tolist()
         stated = np.array([a * b // WHOLE for a, b in zip(stated.tolist(), least, strict=True)], dtype=np.int64)
     return np.asarray(-(-(jobs.min_iterations * np.maximum(stated, 1)) // WHOLE))
 
 
 def _critical(jobs: Jobs) -> IntArray:
-    """Ticks of the longest chain of durations of each template, for a scale of 10^6."""
+    """Return the ticks of the longest chain of durations of each template, for a scale of 10^6."""
     into, durations = edges_into(jobs), jobs.duration.tolist()
     longest = [chains(range(*span), into, durations, 1) for span in jobs.tasks]
     return np.array([max(ends[-1].values(), default=0) for ends in longest], dtype=np.int64)

@@ -1,11 +1,11 @@
-"""A run under an order of jobs: queues by shape, which are brought up to date at changes and not built at every event.
+"""Run under an order of jobs: queues by shape, updated at changes instead of rebuilt at every event.
 
-It covers gangs (and single tasks) without edges whose GPUs are one pool (`serves`); other workloads are served by
-snapshots. Both serve the same order: the round at a time is that of `heuristics/taskgraph/_order.answer` on the
+It covers gangs (and single tasks) without edges and with pooled GPUs (`serves`); other workloads are served by
+snapshots. Both apply the same order: the round at a time is that of `heuristics/taskgraph/_order.answer` on the
 snapshot of that time.
 
-Jobs that wait for the same shape form one queue, sorted by key. Room only shrinks within a round, so a shape that found
-no room is left out for the rest of it.
+Jobs that wait for the same shape form one queue, sorted by key. Room only shrinks within a round, so a shape without
+room is skipped for the rest of it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def serves(world: IterationWorld, order: Order) -> bool:
 
 
 class Queue:
-    """Jobs that wait for one shape: their entries in order, from `head` on."""
+    """Queue of jobs that wait for one shape: their entries in order, from `head` on."""
 
     __slots__ = ("entries", "head", "number", "shape")
 
@@ -65,7 +65,7 @@ class Queue:
         return iter(self.entries[self.head :])
 
     def add(self, entry: Entry) -> None:
-        """Add an entry at its place."""
+        """Add an entry at its position."""
         if not self.entries or self.entries[-1] < entry:
             self.entries.append(entry)
         else:
@@ -83,7 +83,7 @@ class Queue:
 
 
 class Engine:
-    """The queues of the jobs that wait, and for a preemptive order the `ranked` jobs that run."""
+    """Queues of the waiting jobs and, for a preemptive order, the `ranked` running jobs."""
 
     def __init__(self, world: IterationWorld, order: Order, name: str) -> None:
         self.world, self.order, self.name = world, order, name
@@ -93,18 +93,18 @@ class Engine:
             refuse_unless_pausing(world.options, order.must_pause)
         self.preempts = order.preempts and world.options.pausing == "keep"
         self.facts = Facts(world)
-        #: Whether keys of running jobs only fall: not if a first iteration may show that a job takes longer.
+        #: Keys of running jobs only fall, unless a first iteration may show that a job takes longer.
         self._falls = order.falls and all(map(operator.le, self.facts.true, self.facts.told))
         self.queues: dict[int, Queue] = {}
         self.waiting = self.decisions = 0
-        self.filled: dict[int, Queue] = {}  # those queues in which jobs wait, by their number
+        self.filled: dict[int, Queue] = {}  # nonempty queues, by their number
         self.ranked: list[tuple[Entry, JobState]] = []
         self._first = [0 if order.pools else -priority for priority in self.facts.priority]
-        self._changes: list[tuple[int, int, int]] = []  # (time, job, serial): when the key of a running job changes
-        self._rises: list[tuple[int, int, int]] = []  # likewise: when a waiting job is promoted
+        self._changes: list[tuple[int, int, int]] = []  # (time, job, serial) of key changes of running jobs
+        self._rises: list[tuple[int, int, int]] = []  # the same for promotions of waiting jobs
         if order.restart is not None:
             order.restart()
-        #: Of each template, the resources that its jobs demand; how many jobs in the system have each such set.
+        #: Resources demanded by the jobs of each template, and the number of jobs in the system with each such set.
         demand = world.workload.demand > 0
         self._asked = [tuple(np.asarray(demand[first:end].any(axis=0)).tolist()) for first, end in world.workload.tasks]
         self._there: defaultdict[tuple[bool, ...], int] = defaultdict(int)
@@ -117,7 +117,7 @@ class Engine:
     # -- changes in the world -----------------------------------------------------------------------------------------
 
     def arrive(self, job: JobState) -> None:
-        """A job is in the system from now on."""
+        """Add a job to the system."""
         asked = self._asked[job.template]
         self._there[asked] += 1
         if self._there[asked] == 1:
@@ -127,8 +127,8 @@ class Engine:
         self.wait(job)
 
     def leave(self, job: JobState) -> None:
-        """A job is gone."""
-        job.shown = None  # which refers to the job
+        """Remove a job."""
+        job.shown = None  # it refers to the job
         asked = self._asked[job.template]
         self._there[asked] -= 1
         if not self._there[asked]:
@@ -138,7 +138,7 @@ class Engine:
             self._backfill.count(job, -1)
 
     def _count(self) -> None:
-        """Rules see the resources that some job in the system demands: shares and fullness count these."""
+        """Update the counted resources: shares and fullness count those that some job in the system demands."""
         demanded = tuple(any(column) for column in zip(*self._there, strict=True))
         if demanded and demanded != self._demanded:
             self._demanded = demanded
@@ -167,17 +167,17 @@ class Engine:
         return (self._first[number], *key, arrival, number)
 
     def shown(self, job: JobState) -> RunningJob:
-        """Return a job as keys see it."""
+        """Return a job in the form for keys."""
         shown: RunningJob = job.shown or RunningJob(self.facts, job)
         job.shown = shown
         return shown
 
     def _number(self, job: JobState) -> int:
-        """The number of the queue of a job."""
+        """Return the number of the queue of a job."""
         return job.template if self._shares is None else self._shares.number(job)
 
     def wait(self, job: JobState) -> None:
-        """A job waits from now on."""
+        """Add a waiting job."""
         job.entry = self._entry(job)
         number = self._number(job)
         queue = self.queues.get(number)
@@ -192,7 +192,7 @@ class Engine:
             heapq.heappush(self._rises, (time, job.number, job.serial))
 
     def _take(self, job: JobState) -> None:
-        """A job does not wait any more."""
+        """Remove a waiting job."""
         if self._backfill is not None:
             self._backfill.take(job)
         queue = self.queues[self._number(job)]
@@ -202,12 +202,12 @@ class Engine:
         self.waiting -= 1
 
     def start(self, job: JobState, nodes: tuple[int, ...]) -> None:
-        """Start a job that waits."""
+        """Start a waiting job."""
         self._take(job)
         self.world.begin(job, nodes)
 
     def runs(self, job: JobState) -> None:
-        """A job runs from now on."""
+        """Add a running job."""
         if self._backfill is not None:
             self._backfill.run(job)
         if self._shares is not None:
@@ -220,7 +220,7 @@ class Engine:
             heapq.heappush(self._changes, (time, job.number, job.serial))
 
     def stops(self, job: JobState) -> None:
-        """A job does not run any more."""
+        """Remove a running job."""
         if self._backfill is not None:
             self._backfill.stop(job)
         if self._shares is not None:
@@ -233,7 +233,7 @@ class Engine:
     # -- decisions ----------------------------------------------------------------------------------------------------
 
     def decide(self) -> int | None:
-        """Serve the jobs, if there is something to decide; return when to be asked again."""
+        """Serve the jobs, if there is a decision; return the time of the next requested wake."""
         if not self.world.asks():
             return None
         self.decisions += 1
@@ -259,11 +259,11 @@ class Engine:
         return self.world.scheduling_events(max(self.world.now + 1, min(times))) if times else None
 
     def heads(self) -> list[tuple[Entry, int]]:
-        """Return the first entry of each queue in which jobs wait, with its number."""
+        """Return the first entry of each nonempty queue, with its number."""
         return [(queue.entries[queue.head], number) for number, queue in self.filled.items()]
 
     def _start_in_order(self) -> None:
-        """Start the jobs that find room, in their order."""
+        """Start the jobs with room, in their order."""
         heads = self.heads()
         heads.sort()
         world, room, strict = self.world, self.world.room, self.order.strict
@@ -287,10 +287,10 @@ class Engine:
             else:
                 del heads[0]
 
-    # -- ranks of jobs that run ---------------------------------------------------------------------------------------
+    # -- ranks of running jobs ----------------------------------------------------------------------------------------
 
     def _rank_changed(self) -> None:
-        """Rank those jobs again whose keys have changed by now."""
+        """Rank the jobs again whose keys have changed by now."""
         if self.order.until is None:
             if not self._falls:
                 self._rank_again(0)
@@ -313,7 +313,7 @@ class Engine:
             self.ranked = ranked
 
     def rank_from(self, entry: Entry) -> int:
-        """Return the position of the first running job behind an entry; keys that fall are computed again there."""
+        """Return the position of the first running job behind an entry; falling keys are recomputed there."""
         at = bisect_left(self.ranked, entry, key=preempt.rank)
         if self._falls and at < len(self.ranked):
             self._rank_again(at)
@@ -321,17 +321,17 @@ class Engine:
         return at
 
     def _next_change(self) -> list[int]:
-        """When the key of a running job next changes, if one does."""
+        """Return the time of the next key change of a running job, if any."""
         return _first(self._changes, self.world.segments)
 
-    # -- jobs that wait and are promoted ------------------------------------------------------------------------------
+    # -- promotion of waiting jobs ------------------------------------------------------------------------------------
 
     def _next_rise(self) -> list[int]:
-        """When a waiting job is next promoted, if one is."""
+        """Return the time of the next promotion of a waiting job, if any."""
         return _first(self._rises, self.world.jobs)
 
     def _promote(self) -> None:
-        """Promote the jobs whose time has come; not those that have only just stopped."""
+        """Promote the due jobs, except those that have just stopped."""
         now, just_stopped = self.world.now, []
         while (times := self._next_rise()) and times[0] <= now:
             rise = heapq.heappop(self._rises)
@@ -348,7 +348,7 @@ class Engine:
 
 
 def _first(events: list[tuple[int, int, int]], jobs: dict[int, JobState]) -> list[int]:
-    """The time of the first event (time, job, serial) that still applies, if there is one; others are dropped."""
+    """Return the time of the first valid event (time, job, serial), if any; invalid ones are dropped."""
     while events and ((job := jobs.get(events[0][1])) is None or job.serial != events[0][2]):
         heapq.heappop(events)
     return [events[0][0]] if events else []

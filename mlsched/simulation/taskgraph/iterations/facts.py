@@ -1,4 +1,4 @@
-"""The facts about a job of a running world that the key of an order may use (`heuristics/taskgraph/_order.Job`)."""
+"""Facts about a job of a running world that the key of an order may use (`heuristics/taskgraph/_order.Job`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Facts:
-    """What never changes of the jobs of a workload of gangs without edges, whose tasks take equally long."""
+    """Constant facts of the jobs of a workload of gangs without edges, with tasks of equal length."""
 
     def __init__(self, world: Placements) -> None:
         self.world, jobs = world, world.workload
@@ -41,18 +41,18 @@ class Facts:
         self.share_units, self.task_units = [0] * len(jobs.tasks), [0] * len(jobs.demand)
 
     def count_shares(self, demanded: list[bool]) -> None:
-        """State the resources that some job in the system demands: shares are counted in units of these alone."""
+        """Set the resources that some job in the system demands; shares are counted only in their units."""
         jobs = self.world.workload
         units = units_of_shares(jobs.demand * np.array(demanded), jobs.node_capacity)
         self.task_units = units.tolist()
         self.share_units = [sum(self.task_units[begin:end]) for begin, end in jobs.tasks]
 
     def remaining(self, state: JobState, start: int | None = None) -> int:
-        """Return the estimated ticks that a job still runs, or its task that last started at a time."""
+        """Return the estimated remaining ticks of a job, or of its task that last started at a time."""
         number, begin = state.number, state.begin
         later = self.iterations[number] - state.finished - 1
         if begin >= 0 and (over := (ticks := self.world.now - begin) * WHOLE - state.head) >= 0:
-            gained = 1 + over // (state.cycle or 1)  # iterations that have ended in the present segment
+            gained = 1 + over // (state.cycle or 1)  # iterations that have ended in the current segment
             length = self.true[number]
             left = length - ticks - (state.head + (gained - 1) * state.cycle) // -WHOLE
             later -= gained
@@ -70,7 +70,7 @@ class Facts:
 
 
 class RunningJob:
-    """A job of a running world, as keys see it."""
+    """Job of a running world, in the form for keys."""
 
     __slots__ = ("_facts", "_state", "arrival", "number", "pause_cost")
 
@@ -132,7 +132,7 @@ class RunningJob:
 
     @property
     def executed(self) -> int:
-        """Ticks in which the job ran."""
+        """Return the ticks in which the job ran."""
         state = self._state
         return state.executed + (self._facts.world.now - state.busy_since if state.placed else 0)
 
@@ -142,7 +142,7 @@ class RunningJob:
 
     @property
     def gpu_ticks(self) -> int:
-        """Attained service, in units of the resource that counts GPUs."""
+        """Return the attained service, in units of the GPU resource."""
         state, column = self._state, self._facts.column
         return state.counted[column] + state.held[column] * (self._facts.world.now - state.since) if column >= 0 else 0
 
@@ -152,12 +152,12 @@ class RunningJob:
 
     @property
     def gpu_seconds(self) -> float:
-        """Attained service."""
+        """Return the attained service."""
         return self.gpu_ticks * self._facts.gpu_second
 
     @property
     def finished(self) -> int:
-        """Iterations finished."""
+        """Return the finished iterations."""
         state = self._state
         done = max(self._facts.world.now - state.begin, 0) * WHOLE
         if state.begin < 0 or done < state.head:
@@ -166,17 +166,17 @@ class RunningJob:
 
     @property
     def iterations_left(self) -> int:
-        """Iterations, the one under way included."""
+        """Return the remaining iterations, including the current one."""
         return self._facts.iterations[self.number] - self.finished
 
     @property
     def remaining(self) -> int:
-        """Estimated ticks that the job still runs."""
+        """Return the estimated remaining ticks of the job."""
         return self._facts.remaining(self._state)
 
     @property
     def remaining_work(self) -> int:
-        """The same of each task, times its share units."""
+        """Return the estimated remaining ticks of each task, times its share units."""
         facts, state = self._facts, self._state
         starts = state.start
         if starts.count(starts[0]) == len(starts):

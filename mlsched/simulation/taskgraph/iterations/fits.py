@@ -1,4 +1,4 @@
-"""Whether the jobs of a workload fit its cluster: each by itself, tasks on what is free, and all of them over time."""
+"""Fit of a workload on its cluster: of each job, of tasks on the free resources, and of all jobs over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 
 def never_start(jobs: Jobs) -> list[str]:
-    """Why some jobs can never start, with the numbers; empty when nothing forbids it."""
+    """List the jobs that can never start, with the numbers; empty if all may."""
     reasons = []
     for template in np.unique(jobs.template).tolist():
         reason = oversize(jobs, template)
@@ -25,17 +25,17 @@ def never_start(jobs: Jobs) -> list[str]:
 
 
 def oversize(jobs: Jobs, template: int) -> str:
-    """Why jobs of a template can never start; empty when nothing forbids it.
+    """Explain why jobs of a template can never start; empty if they may.
 
-    All tasks of a gang hold their nodes at the same time: those that ask for the same must fit together, and all must,
-    by what each resource alone allows; on nodes of one type, where there are several.
+    All tasks of a gang use their nodes at the same time. Equal tasks must fit together, and all tasks must fit by each
+    resource separately; with several types of nodes, on nodes of one type.
     """
     reasons = [oversize_on(jobs, template, nodes) for nodes in jobs.one_type]
     return "" if "" in reasons else reasons[0]
 
 
 def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
-    """As `oversize`, on some of the nodes."""
+    """Apply `oversize` to some of the nodes."""
     first, end = jobs.tasks[template]
     rows = np.column_stack(
         [jobs.task_class[first:end], jobs.demand[first:end] * (jobs.duration[first:end] > 0)[:, None]]
@@ -47,7 +47,7 @@ def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
             need = ", ".join(map(amount, kind[1:].tolist(), jobs.resources))
             return f"ask for {many} task{'s' * (many != 1)} of {need} at once and never fit the nodes that may run them"
     for demand, capacity, name in zip(kinds[:, 1:].T, jobs.node_capacity[nodes].T, jobs.resources, strict=True):
-        # In parts of any size that a task asks for, rounded down, what is on a node is at most the node.
+        # Counted in parts of any task's demand, rounded down, the tasks on a node are within its capacity.
         for part in {1, *demand[demand > 0].tolist()}:
             if (demand // part * count).sum() > (capacity // part).sum():
                 asked = sorted(zip(demand.tolist(), count.tolist(), strict=True))
@@ -57,9 +57,14 @@ def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
 
 
 def room(free: IntArray, gpu_free: IntArray, jobs: Jobs, demand: IntArray, enough: int) -> int:
-    """How many tasks of a demand fit on these nodes at once; `enough` where the demand is nothing.
+    """Return the number of tasks of a demand that fit these nodes together; `enough` for zero demand.
 
-    free: nodes x resources; gpu_free: nodes x GPUs, where they are told apart.
+    Args:
+        free: Free amounts, shape (nodes, resources).
+        gpu_free: Free amounts of individual GPUs, shape (nodes, GPUs).
+        jobs: Workload.
+        demand: Demand of one task.
+        enough: Largest number of interest.
     """
     needs = demand.nonzero()[0].tolist()
     if not needs:
@@ -74,7 +79,7 @@ def room(free: IntArray, gpu_free: IntArray, jobs: Jobs, demand: IntArray, enoug
 
 
 def overload(jobs: Jobs) -> list[str]:
-    """On which resources more is asked while jobs arrive than there is, with the numbers."""
+    """List the resources with more demand than capacity while jobs arrive, with the numbers."""
     span = float(np.ptp(jobs.arrival)) if len(jobs.arrival) else 0.0
     length = np.zeros(len(jobs.gang))
     np.maximum.at(length, jobs.task_template, jobs.duration)
@@ -94,5 +99,5 @@ def overload(jobs: Jobs) -> list[str]:
     return overloaded
 
 
-#: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
+#: Warn if the queue at the last arrival exceeds this many mean job lengths; a burst stays below.
 LONG_QUEUE = 5

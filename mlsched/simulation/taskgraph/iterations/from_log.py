@@ -1,4 +1,4 @@
-"""A log of jobs as a workload: its arrivals, sizes and running times as gangs."""
+"""Conversion of a job log to a workload: its arrivals, sizes and running times as gangs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 Floats = npt.NDArray[np.float64]
 
-#: A GPU in thousandths, as traces count.
+#: Thousandths of a GPU, the unit of traces.
 GPU = 1000
-#: Ticks that jobs should run at least, so that rounding ends up to a tick changes little.
+#: Ticks of a job from which rounding ends up to a tick has little effect.
 SHORT = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class GangOptions(ValidatedFields):
-    """Parameters of `from_trace`, whose docstring has their meaning."""
+    """Parameters of `from_trace`; its docstring describes them."""
 
     tick: Number = 60
     iteration: Number = 60
@@ -61,35 +61,46 @@ class GangOptions(ValidatedFields):
 @flatten_groups
 @validate_arguments
 def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, settings: GangOptions) -> Jobs:
-    """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
+    """Convert a trace's arrivals, GPUs and durations to gangs without edges: a task is a job's part on one node.
 
-    shape: "fewest" - a job of g GPUs has a task on each of as few nodes as hold it: on nodes of G GPUs one of g, or
-    full ones and a remainder (see `shape`); "log" - so it is, but where the log says on how many nodes a job ran, it
-    has so many tasks, as equal as they can be, and where it states each pod of a job, a task is a pod; "anywhere" - g
-    tasks of one GPU, which may be anywhere.
-    pause_cost: whenever a job goes on after a pause or a move, it holds its GPUs for so many seconds without progress;
-    a column of the log goes before. movement: where runs may pause, "anytime" lets them go on on other nodes,
-    "none" on their own alone.
-    A job with a share of a GPU, or without one, is one task with that share; where there is such a job, the GPUs of a
-    node are told apart (`gpu_unit`). Where no job asks for a GPU, CPUs are counted instead.
-    tick: seconds; iteration: so many seconds are one iteration, as nearly as whole iterations allow (a job has at least
-    one), so that rules have something to stop after. What the trace says beyond GPUs is shared by the tasks, a GPU
-    being 1000; a resource that the cluster has none of is left out, and jobs that then ask for nothing. Nothing is
-    drawn but errors of estimates: `error`, evenly, up to twice this share off. Graphs, deadlines and accuracies are in
-    no trace; there are none. arrivals: factor on the arrival rate. oversize: "drop" leaves out jobs that never fit.
-    nodes=None: if the log says when all of its jobs ran, the nodes that it names, or nodes of eight GPUs (or CPUs), as
-    large as its own peak. Else, or with a `load`, as many nodes of eight as have this load while jobs arrive (0.8), and
-    hold the largest job.
-    partitions, gpu_types: "log" - a job runs on nodes of its partitions and GPU types, where the list of nodes states
-    them; "ignore" - anywhere. classes: rules that order jobs serve a higher class first: "log" - by the priorities of
-    the log; "high/normal/low" - by QoS, the first of these names first; "": there are none. limits: "kill" - jobs run
-    no longer than their time limit. attempts: of jobs that were interrupted, "one" - runs all together are one job;
-    "separate" - each is a job, submitted when the one before ended. arrive: "eligible" - jobs come when the log says
-    that they might have started first, not when they were submitted. failures: a file of nodes that fail (node, from,
-    to), on the log's clock; what runs there stops (see the world's option restart). unlogged: "drop" leaves out jobs of
-    which the log does not say when they ran, without which it cannot be played back. throughputs: a table of rates, by
-    the log's `model` and GPUs, of the types that nodes are of (JSON of Gavel, or a CSV with model, gpus and a column a
-    type); measured_on: the type that the log's durations are of, else the one that its `gpu_type` names (see `rates`).
+    A job with a share of a GPU, or without a GPU, is one task with that share. If such a job exists, the GPUs of a node
+    are individual (`gpu_unit`). If all jobs lack GPUs, CPUs are counted instead. The tasks share the trace's other
+    resources by GPU. A resource that the cluster lacks is left out, as are jobs without remaining demand. Only the
+    errors of estimates are drawn. Traces lack graphs, deadlines and accuracies; the workload has none.
+
+    Args:
+        trace: Jobs of the trace.
+        nodes: Nodes of the cluster. None: if the log has the times at which all of its jobs ran, the nodes that it
+            names, or nodes of eight GPUs (or CPUs), for its own peak. Otherwise, or with a `load`, nodes of eight in
+            the number that has this load while jobs arrive (0.8), and room for the largest job.
+        seed: Seed of the errors.
+        settings: Parameters with the following fields.
+        shape: "fewest": a job of g GPUs has a task on each of the fewest possible nodes; on nodes of G GPUs one of g,
+            or full ones and a remainder (see `shape`). "log": the same, but with the log's number of nodes of a job, in
+            tasks as equal as possible, and with one task per logged pod. "anywhere": g tasks of one GPU on any nodes.
+        pause_cost: Seconds without progress whenever a job continues after a pause or a move; a column of the log has
+            priority.
+        movement: Nodes on which runs may resume: "anytime" on any, "none" only on their own.
+        tick: Seconds of a tick.
+        iteration: Approximate seconds of an iteration, of which a job has at least one, so that rules can stop it after
+            one.
+        error: Errors of estimates are uniform up to twice this share.
+        arrivals: Factor on the arrival rate.
+        oversize: "drop" leaves out jobs that never fit.
+        partitions, gpu_types: "log": a job runs on nodes of its partitions and GPU types, if the node list has them.
+            "ignore": on any nodes.
+        classes: Classes of jobs, served from the highest by rules that order jobs. "log": by the priorities of the log.
+            "high/normal/low": by QoS, the first of these names first. "": without.
+        limits: "kill": jobs run at most for their time limit.
+        attempts: Jobs that were interrupted. "one": all runs together are one job. "separate": each is a job, submitted
+            when the previous one ended.
+        arrive: "eligible": jobs arrive at their logged earliest start, not at their submission.
+        failures: File of failing nodes (node, from, to), on the log's clock; tasks on them stop (see the world's option
+            restart).
+        unlogged: "drop" leaves out jobs without logged run times, which prevent a replay.
+        throughputs: Table of rates, by the log's `model` and GPUs, of the nodes' types (JSON of Gavel, or a CSV with
+            model, gpus and one column per type).
+        measured_on: Type of the log's durations; by default that of its `gpu_type` (see `rates`).
     """
     options = {"seed": seed, **dataclasses.asdict(settings)}
     if not len(trace.submit):
@@ -158,9 +169,12 @@ def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, s
 
 
 def _as_logged(made: Jobs, asked: Asked, again: Callable[[IntArray | Nodes], Jobs]) -> Jobs:
-    """The workload on nodes by the log's own peak: those that it names, or equal ones if a job does not fit on these.
+    """Return the workload on nodes by the log's own peak: the named ones, or equal ones if a job does not fit on these.
 
-    made: the same on any nodes; again: makes it on some.
+    Args:
+        made: The workload on any nodes.
+        asked: Demands of the jobs.
+        again: Builds the workload on given nodes.
     """
     if (named := sized.by_names(made)) is not None:
         nodes, how = named
@@ -173,7 +187,7 @@ def _as_logged(made: Jobs, asked: Asked, again: Callable[[IntArray | Nodes], Job
 
 
 def _changed(trace: Trace, attempts: str, arrive: str, unlogged: str) -> tuple[Trace, list[str]]:
-    """The trace as the options of these names have it, and what is said of it."""
+    """Return the trace changed by these options, and a description of the changes."""
     said = []
     if unlogged == "drop" and len(known := np.unique(trace.runs.job)) < len(trace):
         said.append(f"{len(trace) - len(known)} jobs left out of which the log does not say when they ran")
@@ -198,14 +212,14 @@ def _changed(trace: Trace, attempts: str, arrive: str, unlogged: str) -> tuple[T
 
 
 def _interrupted(trace: Trace) -> int:
-    """Jobs that ran again after they had ended."""
+    """Return the number of jobs that ran again after they had ended."""
     runs = trace.runs
     again = (runs.job[1:] == runs.job[:-1]) & (runs.start_ms[1:] >= runs.end_ms[:-1])
     return len(np.unique(runs.job[1:][again]))
 
 
 def _rounded(submit: IntArray, arrival: IntArray, tick: float, ticks: Floats) -> list[str]:
-    """What is said of submits that are rounded down to ticks, and of jobs that are short beside them."""
+    """Describe submissions that are rounded down to ticks, and jobs that are short compared with a tick."""
     said = []
     if late := round(float(((submit - submit[0]) - arrival * tick).max(initial=0)), 3):
         said.append(f"submits rounded down by up to {late:.4g} s")
@@ -223,7 +237,17 @@ def _tasks(
     shape: str,
     node_count: IntArray,
 ) -> list[IntArray]:
-    """What each task of each job holds (tasks x used resources), shaped by the nodes where its class may run."""
+    """Return the use of each task of each job, shape (tasks, used resources), shaped by the nodes of its class.
+
+    Args:
+        asked: Demands of the jobs.
+        used: Used resources.
+        nodes: Capacities of the nodes.
+        eligible: Nodes of each class.
+        of_class: Class of each job.
+        shape: Option of that name.
+        node_count: Logged number of nodes of each job.
+    """
     counted = used.tolist().index(asked.counted)
     tasks: list[IntArray] = [asked.of_jobs[:0]] * len(of_class)
     for number, may in enumerate(eligible == 1):
@@ -238,13 +262,13 @@ def _tasks(
 
 
 def _costs(milliseconds: IntArray) -> str:
-    """Costs of pauses in words."""
+    """Describe the costs of pauses."""
     low, high = milliseconds.min() / 1000, milliseconds.max() / 1000
     return f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
 
 
 def _without_oversize(jobs: Jobs) -> Jobs:
-    """The jobs that fit the cluster; those that never do are left out, and the source says how many."""
+    """Remove the jobs that never fit the cluster; the source gives their number."""
     fits = np.array([not too_large(jobs, template) for template in range(len(jobs.gang))])
     kept = np.flatnonzero(fits[jobs.template])
     dropped = len(jobs.template) - len(kept)

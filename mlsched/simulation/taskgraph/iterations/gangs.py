@@ -1,4 +1,4 @@
-"""Gangs: jobs that hold what they ask for from their start to their end, as `Jobs` of few templates."""
+"""Gangs, which use their demand from start to end, as `Jobs` of few templates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """capacity: nodes x resources. gpu_unit: one GPU, in units of its resource; 0: GPUs are one pool. tick_ms: ms."""
+    """Cluster of a workload.
+
+    Attributes:
+        capacity: Capacities, shape (nodes, resources).
+        gpu_unit: One GPU, in units of its resource; 0: GPUs are one pool.
+        tick_ms: Milliseconds of a tick.
+    """
 
     capacity: IntArray
     resources: tuple[str, ...]
@@ -37,12 +43,22 @@ def made_gangs(
     eligible: IntArray | None = None,
     classes: IntArray | None = None,
 ) -> Jobs:
-    """Jobs of these `tasks` (of each job: tasks x resources); of equal tasks and class, they share a template.
+    """Build jobs of these `tasks`; jobs with equal tasks and class share a template.
 
-    eligible: classes x nodes, 1 where the tasks of a class may run; classes: that of each job. Without them, all may
-    run everywhere.
+    Lengths of iterations are rounded down to 10^-6 ticks, so that integer ticks of running time are reproduced exactly.
 
-    Lengths of iterations are rounded down to 10^-6 ticks, so that whole ticks of running time come out as they are.
+    Args:
+        cluster: Cluster of the workload.
+        tasks: Demands of each job's tasks, shape (tasks, resources).
+        pause_cost: Pause cost of each job.
+        movement: Option of that name.
+        arrival: Arrival of each job.
+        ticks: Running time of each job.
+        iteration: Approximate length of an iteration.
+        factor: Estimate over truth, of each job.
+        source: Description of the workload.
+        eligible: 1 if the tasks of a class may run on a node, shape (classes, nodes). None: all on all nodes.
+        classes: Class of each job.
     """
     count = len(arrival)
     known = {number: (len(rows), *rows.ravel().tolist()) for number, rows in {id(rows): rows for rows in tasks}.items()}

@@ -1,20 +1,21 @@
-"""A trace's jobs joined with MLFS' task graphs, and with measured models and learning curves where files are given.
+"""Trace jobs joined with MLFS' task graphs, and optionally with files of measured models and learning curves.
 
-No public log says what its jobs compute. The paper (Wang, Liu and Shen, CoNEXT 2020, Section 4.1) joins arrivals, GPUs
-and running times of Philly with five algorithms that its authors ran; here they are joined with the same algorithms'
-graphs (`mlfs.py`, which has the rest of the recipe and draws all that no file says).
+Public logs do not record the computations of their jobs. The paper (Wang, Liu and Shen, CoNEXT 2020, Section 4.1) joins
+arrivals, GPUs and running times of Philly with five algorithms that its authors ran. Here they are joined with the same
+algorithms' graphs; `mlfs.py` has the rest of the recipe and draws everything that files lack.
 
-Ours, where a trace differs from the recipe:
+Our own rules, if a trace differs from the recipe:
 
-- A job's model is cut into as many partitions as the largest power of two that divides its GPUs, 32 at most; the rest
-  is data parallelism. A share of a GPU counts as one, jobs without GPUs are left out.
-- An iteration lasts a minute at least, so that jobs of less than `iterations` minutes have fewer. It sends its volume
-  once a mini-batch, of which there is one in `batch` seconds, to the nearest power of two. Transfers between servers
-  come on top of the trace's running time, as does slowing down by overload.
-- Of a measured model (PipeDream's profiles), the pieces, their times and parameters, and who sends to whom are the
-  file's; how much is sent is the recipe's. All models are alike likely.
+- The number of partitions of a job's model is the largest power of two that divides its GPUs, 32 at most; the rest is
+  data parallelism. A share of a GPU counts as one; jobs without GPUs are left out.
+- An iteration lasts at least a minute, so that jobs of less than `iterations` minutes have fewer. It sends its volume
+  once per mini-batch of `batch` seconds, with their number rounded to the nearest power of two. Transfers between
+  servers are added to the trace's running time, as is the slowdown by overload.
+- Of a measured model (PipeDream's profiles), the pieces, their times and parameters, and the edges are from the file;
+  the volumes are the recipe's. All models are equally likely.
 - Along a measured curve (AlgoPerf's validation losses), accuracy rises from guessing to the drawn final one as the
-  least loss so far falls; a job's iterations are spread over the whole run. Runs whose loss never falls are left out.
+  least loss so far falls; a job's iterations are spread over the complete run. Runs whose loss never falls are left
+  out.
 - Jobs of the same model, GPUs, number of iterations (to the next of `SPANS`) and of mini-batches share a graph.
 """
 
@@ -41,9 +42,9 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 #: Most partitions of a model, and most GPUs of a job.
 MOST_PARTS, MOST_GPUS = 32, 4096
-#: Seconds that an iteration lasts at least.
+#: Least seconds of an iteration.
 SHORTEST = 60
-#: Shares of a job's most iterations to which its number is rounded up, to find the jobs that share a graph.
+#: Shares of a job's most iterations to which its number is rounded up, such that jobs share a graph.
 SPANS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -63,12 +64,21 @@ def joined(
     largest: CountOrNone = 0,
     error: Annotated[float, Range(0, 1.5)] = 1.0,
 ) -> Jobs:
-    """A trace's arrivals, GPUs and running times as MLFS' training jobs; ticks of a second.
+    """Join a trace's arrivals, GPUs and running times with MLFS' training jobs; ticks of a second.
 
-    trace: a log, "sample:NAME" or "data:NAME". profiles: PipeDream's or dnn-partitioning's graphs; curves: AlgoPerf's
-    runs; files or archives, "": none. jobs: the trace's first so many, 0: all. servers: of four GPUs; 0: as many as
-    make this `load`, and hold the largest job. arrivals: factor on the arrival rate. iterations: most of a job. batch:
-    seconds of a mini-batch. largest: jobs of more GPUs are left out, 0: none. error: factor on errors of estimates.
+    Args:
+        trace: A log, "sample:NAME" or "data:NAME".
+        profiles: PipeDream's or dnn-partitioning's graphs, file or archive; "": without.
+        curves: AlgoPerf's runs, file or archive; "": without.
+        jobs: Number of first jobs of the trace; 0: all.
+        seed: Seed of the draws.
+        servers: Number of servers of four GPUs; 0: the number that gives this `load` and has room for the largest job.
+        load: Load of the GPUs while jobs arrive.
+        arrivals: Factor on the arrival rate.
+        iterations: Most iterations of a job.
+        batch: Seconds of a mini-batch.
+        largest: Jobs with more GPUs are left out; 0: unlimited.
+        error: Factor on errors of estimates.
     """
     path = located(trace)
     if path is None:
@@ -109,14 +119,17 @@ def joined(
 
 
 def _servers(sizes: IntArray, running: mlfs.Floats, arrival: IntArray, load: float) -> int:
-    """Servers for this load on their GPUs while jobs arrive, and for the largest job with its parameter server."""
+    """Return the servers for this load on their GPUs while jobs arrive.
+
+    They have room for the largest job with its parameter server.
+    """
     span = max(float(arrival[-1]), float(running.max()))
     count = round(float((sizes * running).sum()) / (span * load * mlfs.GPUS_A_SERVER))
     return max(count, -(-int(sizes.max()) // mlfs.GPUS_A_SERVER))
 
 
 def _said(log: Trace, jobs: int, models: _Models, seed: int, arrivals: float, batch: float) -> str:
-    """What the workload is, for its source."""
+    """Describe the workload for its source."""
     more = len(log) - jobs
     return (
         f"join: arrivals, GPUs and running times of {log.source} ({jobs} jobs{f', {more} left out' if more else ''}) "
@@ -126,7 +139,7 @@ def _said(log: Trace, jobs: int, models: _Models, seed: int, arrivals: float, ba
 
 
 class _Models:
-    """The models that jobs train, and the templates made of them."""
+    """Models that jobs train, and the templates made of them."""
 
     def __init__(self, profiles: str, curves: str, iterations: int, error: float) -> None:
         measured = read_profiles(profiles) if profiles else {}
@@ -142,11 +155,18 @@ class _Models:
 
     @property
     def losses(self) -> dict[str, Any]:
-        """The columns of `Jobs` that are of losses."""
+        """Return the loss columns of `Jobs`."""
         return {"loss": np.array(self._losses)} if self._losses else {}
 
     def templates(self, rng: np.random.Generator, sizes: IntArray, most: IntArray, batches: mlfs.Floats) -> IntArray:
-        """jobs: the template of each. sizes: GPUs; most: iterations; batches: mini-batches of an iteration."""
+        """Return the template of each job, shape (jobs,).
+
+        Args:
+            rng: Random stream.
+            sizes: GPUs of each job.
+            most: Most iterations of each job.
+            batches: Mini-batches of an iteration.
+        """
         spans = np.maximum(np.ceil(np.array(SPANS) * self.iterations), 1).astype(np.int64)
         columns = (
             rng.integers(len(self._kinds), size=len(sizes)),
@@ -161,7 +181,15 @@ class _Models:
         return np.asarray(template.reshape(-1))
 
     def _add(self, rng: np.random.Generator, kind: int, size: int, span: int, batches: int) -> None:
-        """A template of a model on so many GPUs, with a table for `span` iterations of so many mini-batches each."""
+        """Add a template of a model.
+
+        Args:
+            rng: Random stream.
+            kind: Model.
+            size: Number of GPUs.
+            span: Iterations of its table.
+            batches: Mini-batches of each iteration.
+        """
         model, (between, syncing) = self._kinds[kind], mlfs.links(rng, batches)
         whole = isinstance(model, Algorithm) and model.cut == "never"
         share = 1 if whole else mlfs.REPLICAS
@@ -179,7 +207,7 @@ class _Models:
         self.made.close(size, table, table * (1 + self.error * rng.uniform(-0.1, 0.1)))
 
     def _along(self, rng: np.random.Generator, span: int) -> mlfs.Floats:
-        """Accuracies after 0 to `span` iterations that go through one of the runs, whose losses become a table."""
+        """Return accuracies after 0 to `span` iterations along one of the runs, whose losses become a table."""
         run = self._runs[int(rng.integers(len(self._runs)))]
         at = np.linspace(run.steps[0], run.steps[-1], span + 1)
         loss = np.interp(at, run.steps, run.losses) / run.losses[0]
@@ -191,12 +219,12 @@ class _Models:
 
 
 def _falls(run: Curve) -> bool:
-    """Whether a run's loss, never negative, is lower at its end than at first."""
+    """Check that a run's loss, never negative, is lower at its end than at first."""
     return len(run) > 1 and bool(run.losses.min() >= 0) and float(run.losses[-1]) < float(run.losses[0])
 
 
 def _pieces(profile: Any, parts: int) -> Any:
-    """A measured model in `parts` pieces, or in half as many, and so on, where its layers cannot be cut like that."""
+    """Cut a measured model into `parts` pieces, or into half of them, and so on, if its layers do not allow it."""
     tick = sum(time for _, time in profile.nodes(data="time")) / 1000 or 1.0
     while len(pieces := job_graph(profile, parts, tick=tick)) < parts:
         parts //= 2
@@ -204,7 +232,7 @@ def _pieces(profile: Any, parts: int) -> Any:
 
 
 def _replicated(pieces: Any, replicas: int, between: Link, syncing: Link) -> Any:
-    """As `training_graph`, of a measured model's pieces: those that send to no other send to the parameter server."""
+    """Build the `training_graph` of a measured model's pieces; the last ones send to the parameter server."""
     import networkx as nx
 
     graph = nx.MultiDiGraph()

@@ -1,9 +1,9 @@
-"""What a log says that cannot have been: more in use than the cluster has, starts before submits, unknown nodes.
+"""Impossible entries of a log: more in use than the cluster has, starts before submits, unknown nodes.
 
-From the workload's logged runs alone, in milliseconds, without rounding to ticks. Three things are held against the
-cluster at every moment: all that runs against all nodes; the jobs of a class (a partition, a GPU type) against the
-nodes that may run them; and where the log names nodes, the GPUs that runs held on each against the GPUs of that node.
-A run without places holds what its job asks for. What ends at a moment has gone before what begins there.
+The check uses only the workload's logged runs, in milliseconds, without rounding to ticks. It makes three comparisons
+at every moment: all runs with all nodes; the jobs of a class (a partition, a GPU type) with the nodes that may run
+them; and, if the log names nodes, the GPUs in use on each with the GPUs of that node. A run without places uses its
+job's demand. At any moment, ends come before starts.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.simulation.nodes import WORDS
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
-#: Spans of time and jobs that are named of a kind.
+#: Spans of time and jobs that are listed per kind.
 NAMED = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """Something that cannot have been.
+    """Impossible entry of a log.
 
-    kind: "capacity", "start before submit" or "unknown node". start_ms, end_ms: from when to when, after the origin of
-    the log's clock. amount, capacity: of `resource` at its worst, in the unit in which people count it. jobs: names.
+    Attributes:
+        kind: "capacity", "start before submit" or "unknown node".
+        start_ms, end_ms: Time span after the origin of the log's clock.
+        amount, capacity: Worst use and capacity of `resource`, in its usual unit.
+        jobs: Names.
     """
 
     kind: str
@@ -46,16 +49,16 @@ class Finding:
 
 
 def lint(jobs: Jobs) -> list[Finding]:
-    """The findings, by kind and time; empty where the log can have been, or says nothing of when jobs ran."""
+    """Return the findings, by kind and time; empty if the log is possible or lacks run times."""
     if not len(jobs.logged_job):
         return []
     return [*_capacity(jobs), *_by_node(jobs), *_early(jobs), *_unknown(jobs)]
 
 
 def held(jobs: Jobs) -> IntArray:
-    """runs x resources: what each logged run held.
+    """Return the use of each logged run, shape (runs, resources).
 
-    Of GPUs, what its places say where they say it; of other resources the same share of what the job asks for.
+    GPUs are those of its places if given; other resources are the same share of the job's demand.
     """
     asked = np.zeros((len(jobs.gang), len(jobs.resources)), dtype=np.int64)
     np.add.at(asked, jobs.task_template, jobs.demand * (jobs.duration > 0)[:, None])
@@ -78,7 +81,7 @@ def held(jobs: Jobs) -> IntArray:
 
 
 def moment(jobs: Jobs, ms: int) -> str:
-    """A time of the log in words: a date where the log has dates, else seconds on its own clock."""
+    """Return a time of the log as text: a date if the log has dates, else seconds on its own clock."""
     if jobs.clock < 2:
         return f"{(jobs.origin_ms + ms) / 1000:.10g} s"
     when = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=jobs.origin_ms + ms)
@@ -86,7 +89,7 @@ def moment(jobs: Jobs, ms: int) -> str:
 
 
 def _capacity(jobs: Jobs) -> list[Finding]:
-    """More in use than all nodes, or the nodes of a class, have."""
+    """Return the times with more in use than the capacity of all nodes, or of the nodes of a class."""
     amounts, found = held(jobs), list[Finding]()
     first = np.array([begin for begin, _ in jobs.tasks], dtype=np.int64)
     of_class = jobs.task_class[first][jobs.template[jobs.logged_job]] if len(first) else jobs.logged_job
@@ -103,7 +106,7 @@ def _capacity(jobs: Jobs) -> list[Finding]:
 
 
 def _called(jobs: Jobs, number: int, of_class: IntArray) -> str:
-    """The nodes of a class in words: by the partition of its jobs, where they have one in common."""
+    """Describe the nodes of a class: by the partition of its jobs, if they share one."""
     named = np.unique(jobs.partition[jobs.logged_job[of_class == number]])
     partition = jobs.partition_names[int(named[0])] if len(named) == 1 and jobs.partition_names else ""
     count = int(jobs.eligible[number].sum())
@@ -111,7 +114,7 @@ def _called(jobs: Jobs, number: int, of_class: IntArray) -> str:
 
 
 def _by_node(jobs: Jobs) -> list[Finding]:
-    """More GPUs in use on a node than it has."""
+    """Return the times with more GPUs in use on a node than it has."""
     gpu = gpu_column(jobs.resources)
     if gpu < 0 or not jobs.node_names or not len(jobs.place_run):
         return []
@@ -130,7 +133,7 @@ def _by_node(jobs: Jobs) -> list[Finding]:
 
 
 def _over(jobs: Jobs, runs: IntArray, amount: IntArray, capacity: int, resource: str, where: str) -> list[Finding]:
-    """The spans of time in which more of a resource is in use by these runs than there is."""
+    """Return the spans of time in which these runs use more of a resource than its capacity."""
     if not len(runs) or int(amount.sum()) <= capacity:
         return []
     times = np.concatenate([jobs.logged_end[runs], jobs.logged_start[runs]])
@@ -178,7 +181,7 @@ def _names(jobs: Jobs, numbers: Sequence[int]) -> list[str]:
 
 
 def _early(jobs: Jobs) -> list[Finding]:
-    """Jobs that start before they are submitted."""
+    """Return jobs that start before they are submitted."""
     rows = np.flatnonzero(jobs.logged_start < jobs.submit_ms[jobs.logged_job])
     those = np.unique(jobs.logged_job[rows]).tolist()
     found = []
@@ -194,7 +197,7 @@ def _early(jobs: Jobs) -> list[Finding]:
 
 
 def _unknown(jobs: Jobs) -> list[Finding]:
-    """Runs on nodes that the cluster does not have."""
+    """Return runs on nodes that the cluster lacks."""
     if not jobs.node_names:
         return []
     there = set(jobs.node_names)

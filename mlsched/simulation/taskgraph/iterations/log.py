@@ -1,4 +1,4 @@
-"""What happened in a run of the iteration engine: segments of time in which a job's placement was the same."""
+"""Events of a run of the iteration engine: segments of time with a constant placement of a job."""
 
 from __future__ import annotations
 
@@ -12,30 +12,33 @@ from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, stops_of
 
 __all__ = ["FAIL", "FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Segments"]
 
-#: How a segment ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed; what it and its neighbours
-#: use changed the pace; one of its nodes failed.
+#: Further endings of a segment besides PAUSE, FINISH and MOVE: a further task of the job was placed; usage of the job
+#: or its neighbours changed the pace; one of its nodes failed.
 GROW, SLOW, FAIL = 3, 4, 5
 
 
 @dataclasses.dataclass(eq=False)
 class Segments(Log):
-    """`rows`: one for every segment of time in which some tasks of a job held nodes and none of them changed.
+    """Segments and other events of a run.
 
-    A row: the job; [start, end) in ticks; its progress at the start: `finished` iterations and a `part` of the next, in
-    ppm; the lengths of its `first` and of every later iteration (`cycle`) in the segment, in 10^-6 ticks, both 0 where
-    a task was not placed, so that the job made no progress; `delay`: ticks at the start in which moved tasks fetched
-    what they need and no work was done; `cost`: after that, 10^-6 ticks without work, since the job went on after a
-    pause, a move or a failure; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task was
-    placed, 4 its pace changed, 5 a node of it failed. `places`: of each row the node of every task of the job, -1:
-    none; `gpus`: where the
-    GPUs of a node are told apart, of each row the GPUs of that node that every task of the job holds. `stops`: (job,
-    iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked to be
-    woken. `above`: where usage is drawn, of each resource the node-ticks with more usage than capacity (of GPUs that
-    are told apart, GPU-ticks).
+    Attributes:
+        rows: One for every segment of time in which some tasks of a job used nodes and none of them changed. A row has
+            the job; [start, end) in ticks; its progress at the start, as `finished` iterations and a `part` of the
+            next, in ppm; the lengths of its `first` and of every later iteration (`cycle`) in the segment, in 10^-6
+            ticks. Both lengths are 0 if a task was not placed, so that the job made zero progress. `delay`: ticks at
+            the start in which moved tasks fetched their data without working. `cost`: after that, 10^-6 ticks without
+            work, since the job continued after a pause, a move or a failure. `outcome`: 0 a task paused, 1 the job
+            ended, 2 a task moved, 3 a further task was placed, 4 its pace changed, 5 a node of it failed.
+        places: Node of every task of the job in each row, -1: without.
+        gpus: GPUs of that node used by every task of the job in each row, if GPUs are individual.
+        stops: (job, iterations, time) for every change of a job's iteration limit.
+        wakes: Wakes requested by rounds.
+        above: If usage is drawn, the node-ticks of each resource with more usage than capacity (of individual GPUs,
+            GPU-ticks).
     """
 
     names = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "cost", "outcome")
-    order = ()  # as written: by their ends
+    order = ()  # in order of writing: by their ends
     fill = MappingProxyType({"cost": 0})
 
     places: list[Row] = dataclasses.field(default_factory=list)
@@ -45,7 +48,7 @@ class Segments(Log):
     above: list[int] = dataclasses.field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The columns as lists, and the places as one list a segment."""
+        """Return the columns as lists, and the places as one list per segment."""
         places: dict[str, Any] = {"places": [list(nodes) for nodes in self.places]}
         if self.gpus:
             places["gpus"] = [[list(held) for held in tasks] for tasks in self.gpus]
@@ -55,7 +58,7 @@ class Segments(Log):
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The inverse of `to_json`."""
+        """Build a log from the output of `to_json`."""
         rows = rows_of(data, cls.names, others=("places", "gpus", "above", "stops", "wakes"), fill=cls.fill)
         places = [integers(nodes, "log: places") for nodes in lists(data.get("places"), "log: places")]
         gpus = [

@@ -1,21 +1,29 @@
-"""Clusters of training jobs as MLFS evaluates schedulers on (Wang, Liu and Shen, CoNEXT 2020, Section 4.1).
+"""Clusters of training jobs by the evaluation recipe of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 4.1).
 
 The paper joins arrivals, GPUs and final accuracies of the Philly trace with five algorithms that it ran itself. Neither
-its 117,325 jobs nor its measurements are public, so that this is its recipe with everything it leaves open drawn by
+its 117,325 jobs nor its measurements are public. This module follows its recipe; everything left open is drawn by
 stated rules, from a seed.
 
-As in the paper: the five algorithms, alike likely; GPUs of a job from {1, 2, 4, 8, 16, 32}, and as many partitions of
-its model, but of SVM as many mini-batches; servers with four GPUs, 32 CPUs, 244 GB and 10 Gbit/s; two volumes from
-[50, 100] MB a job, between workers and with the parameter server; deadlines max(1.1 t_e, t_r) after arrival, t_e the
-estimated running time and t_r from [1/2, 24] hours; every job stops when more iterations no longer help (option ii) and
-may be switched to its required accuracy (iii).
+As in the paper:
 
-Ours: two mini-batches at once, whose workers ask for 40 % of a GPU and as much of what goes with one, so that two share
-it (SVM's, one on each GPU, for 80 %); what tasks use is 60 to 130 % of their demand on average; running times are
-log-normal (sigma 1.5); arrivals a Poisson process; an iteration is a block of `batches` mini-batches; accuracies rise
-exponentially from guessing to between 70 and 98 %; requirements are 80 to 99 % of the last; payments even. Estimates
-are off by 11 % on average for half of the jobs, by 30 % for the others (the paper's 89 and 70 %), accuracies by up to
-10 %.
+- the five algorithms, equally likely; GPUs of a job from {1, 2, 4, 8, 16, 32};
+- partitions of its model in the number of its GPUs, but for SVM mini-batches in that number;
+- servers with four GPUs, 32 CPUs, 244 GB and 10 Gbit/s;
+- two volumes from [50, 100] MB per job, between workers and with the parameter server;
+- deadlines max(1.1 t_e, t_r) after arrival, t_e the estimated running time and t_r from [1/2, 24] hours;
+- every job stops when more iterations no longer help (option ii) and may be switched to its required accuracy (iii).
+
+Our own rules:
+
+- two mini-batches at once, whose workers demand 40 % of a GPU and the same share of its other resources, so that two
+  share it (SVM's, one on each GPU, 80 %);
+- tasks use 60 to 130 % of their demand on average;
+- running times are log-normal (sigma 1.5), arrivals a Poisson process;
+- an iteration is a block of `batches` mini-batches;
+- accuracies rise exponentially from guessing to between 70 and 98 %, requirements are 80 to 99 % of the last;
+- payments are uniform;
+- estimates are off by 11 % on average for half of the jobs, by 30 % for the others (the paper's 89 and 70 %),
+  accuracies by up to 10 %.
 """
 
 from __future__ import annotations
@@ -43,38 +51,38 @@ TICK_MS = 1000
 HOUR = 3600
 #: GPUs of a server, in `gpu_percent` of 100 each.
 GPUS_A_SERVER = 4
-#: MB a second that a transfer moves: the server's 10 Gbit/s.
+#: MB per second of a transfer: the server's 10 Gbit/s.
 BANDWIDTH = 1250
 #: Mini-batches at once of a model that is cut into partitions.
 REPLICAS = 2
-#: What the workers on one GPU ask for: 80 % of what goes with it. And what a parameter server asks for.
+#: Demand of the workers on one GPU, 80 % of its share of the server; and the demand of a parameter server.
 A_GPU = {name: 8 * amount // (10 * GPUS_A_SERVER) for name, amount in SERVER.items()}
 A_PARAMETER_SERVER = {"gpu_percent": 0, "cpu": 2, "memory": 8, "bandwidth": 1000}
 #: Accuracy of an untrained model.
 GUESSING = 0.1
-#: How many graphs there are of every algorithm and number of GPUs; jobs draw one.
+#: Number of graphs per algorithm and number of GPUs; jobs draw one.
 VARIETY = 3
 
 
 @dataclasses.dataclass
 class Templates:
-    """Columns of templates, tasks, edges and accuracy tables, as they grow."""
+    """Columns of templates, tasks, edges and accuracy tables, while they are built."""
 
     columns: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
     size: list[int] = dataclasses.field(default_factory=list)  # GPUs
     path: list[int] = dataclasses.field(default_factory=list)  # ticks of an iteration, for a scale of 10^6
 
     def add(self, **values: Any) -> None:
-        """A value for each of these columns."""
+        """Append a value to each of these columns."""
         for name, value in values.items():
             self.columns.setdefault(name, []).append(value)
 
     def count(self, name: str) -> int:
-        """How many values a column has."""
+        """Return the length of a column."""
         return len(self.columns.get(name, ()))
 
     def close(self, size: int, table: Floats, told: Floats) -> None:
-        """The template whose graph was added last is complete: its GPUs, accuracies, and those told (shares of 1)."""
+        """Complete the last graph's template with its GPUs, accuracies, and the accuracies told (shares of 1)."""
         for values in (table, np.maximum.accumulate(np.clip(told, 0, 1))):
             self.add(accuracy=np.floor(FULL_ACCURACY * values).astype(np.int64))
         rows = self.count("accuracy")
@@ -83,7 +91,7 @@ class Templates:
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The columns, for `Jobs`."""
+        """Return the columns, for `Jobs`."""
         return {name: np.array(values) for name, values in self.columns.items()}
 
 
@@ -100,12 +108,19 @@ def mlfs(
     largest: Count = 32,
     error: Annotated[float, Range(0, 1.5)] = 1.0,
 ) -> Jobs:
-    """MLFS' cluster of training jobs (Section 4.1); ticks of a second.
+    """Draw MLFS' cluster of training jobs (Section 4.1); ticks of a second.
 
-    hours: median running time; load: GPU work over what the cluster's GPUs do while jobs arrive, so that more jobs at
-    the same load come over a longer time. iterations: most of a job, drawn from half of it up. batches: mini-batches of
-    an iteration, which sends its volume as often. largest: most GPUs of a job (no more than half of the cluster's).
-    error: factor on all errors of estimates, 0: they are true.
+    Args:
+        jobs: Number of jobs.
+        seed: Seed of the draws.
+        servers: Number of servers.
+        hours: Median running time.
+        load: GPU work over the capacity of the cluster's GPUs while jobs arrive. More jobs at the same load arrive over
+            a longer time.
+        iterations: Most iterations of a job, drawn from half of it up.
+        batches: Mini-batches of an iteration, and the number of times that it sends its volume.
+        largest: Most GPUs of a job, at most half of the cluster's.
+        error: Factor on all errors of estimates; 0: exact.
     """
     rng = np.random.default_rng([seed, jobs, servers])
     sizes = [g for g in GPUS if g <= min(largest, max(1, servers * GPUS_A_SERVER // 2))]
@@ -135,7 +150,7 @@ def mlfs(
 
 
 def cluster(servers: int) -> dict[str, Any]:
-    """The columns of `Jobs` that are of the cluster: so many of the paper's servers, GPUs told apart."""
+    """Return the cluster columns of `Jobs`: `servers` of the paper's servers with individual GPUs."""
     return {
         "resources": tuple(SERVER),
         "tick_ms": TICK_MS,
@@ -149,9 +164,14 @@ def cluster(servers: int) -> dict[str, Any]:
 def agreed(
     rng: np.random.Generator, accuracy: IntArray, most: IntArray, arrival: IntArray, estimated: Floats
 ) -> dict[str, Any]:
-    """The columns of `Jobs` that users and the cluster agree on.
+    """Return the columns of `Jobs` on which users and the cluster agree.
 
-    accuracy: of each job, ppm after 0, 1, ... iterations; most: iterations; estimated: running time, ticks.
+    Args:
+        rng: Random stream.
+        accuracy: Accuracy of each job after 0, 1, ... iterations, ppm.
+        most: Most iterations of each job.
+        arrival: Arrival of each job.
+        estimated: Estimated running time of each job, ticks.
     """
     jobs = len(arrival)
     patience = rng.uniform(0.5, 24, jobs) * HOUR
@@ -169,7 +189,15 @@ def agreed(
 
 
 def _templates(rng: np.random.Generator, sizes: list[int], iterations: int, batches: int, error: float) -> Templates:
-    """Graphs of every algorithm and number of GPUs, with their tables of accuracies."""
+    """Draw graphs of every algorithm and number of GPUs, with their accuracy tables.
+
+    Args:
+        rng: Random stream.
+        sizes: Numbers of GPUs.
+        iterations: Length of the tables.
+        batches: Mini-batches of an iteration.
+        error: Factor on errors of estimates.
+    """
     made = Templates()
     for algorithm in ALGORITHMS.values():
         for size in sizes:
@@ -185,26 +213,31 @@ def _templates(rng: np.random.Generator, sizes: list[int], iterations: int, batc
 
 
 def links(rng: np.random.Generator, batches: int) -> tuple[Link, Link]:
-    """What goes between workers, and what to and from the parameter server, in an iteration of so many mini-batches."""
+    """Draw the volumes between workers, and with the parameter server, in an iteration of these mini-batches."""
     between, syncing = (Link(v, -(-v // BANDWIDTH)) for v in (rng.integers(50, 101, 2) * batches).tolist())
     return between, syncing
 
 
 def rising(rng: np.random.Generator, iterations: int) -> Floats:
-    """Accuracies after 0, 1, ... iterations, rising exponentially from guessing; shares of 1."""
+    """Draw accuracies after 0, 1, ... iterations, rising exponentially from guessing; shares of 1."""
     final, rate = final_accuracy(rng), rng.uniform(1.5, 5) / iterations
     return np.asarray(GUESSING + (final - GUESSING) * (1 - np.exp(-rate * np.arange(iterations + 1))))
 
 
 def final_accuracy(rng: np.random.Generator) -> float:
-    """What training for ever would bring."""
+    """Draw the limit of the accuracy after infinite training."""
     return float(rng.uniform(0.7, 0.98))
 
 
 def add_graph(made: Templates, rng: np.random.Generator, graph: Any, work: float, share: int) -> None:
-    """The tasks and edges of a template.
+    """Add the tasks and edges of a template.
 
-    A worker's duration is its part of the model's `work`, of 1,000 ticks in all; `share` workers are on one GPU.
+    Args:
+        made: Templates to extend.
+        rng: Random stream.
+        graph: Graph of the model.
+        work: Work of the model. A worker's duration is its part of it, of 1,000 ticks in all.
+        share: Workers on one GPU.
     """
     number, template = {name: made.count("task_template") + i for i, name in enumerate(graph)}, len(made.size)
     ends: dict[Any, int] = {}
@@ -224,7 +257,7 @@ def add_graph(made: Templates, rng: np.random.Generator, graph: Any, work: float
             role=int(server),
             replica=0 if server else name[0],
         )
-        # To change its node, a task takes its parameters along, four bytes each.
+        # When a task changes its node, its parameters move as well, four bytes each.
         size_mb = -(-4 * task["parameters"] // 10**6)
         _edge(made, number[name], number[name], 1, Link(size_mb, -(-size_mb // BANDWIDTH)))
     for u, v, edge in graph.edges(data=True):
@@ -237,12 +270,12 @@ def _edge(made: Templates, u: int, v: int, lag: int, link: Link) -> None:
 
 
 def errors(rng: np.random.Generator, jobs: int) -> Floats:
-    """Errors of estimated running times, as shares: half of the models are new."""
+    """Draw errors of estimated running times, as shares: half of the models are new."""
     mean = np.where(rng.random(jobs) < 0.5, ERROR_SEEN, ERROR_NEW)
     return np.asarray(mean * rng.uniform(-2, 2, jobs))
 
 
 def _required(rng: np.random.Generator, accuracy: IntArray, most: IntArray) -> IntArray:
-    """80 to 99 % of what each job's last iteration reaches, ppm."""
+    """Draw required accuracies, 80 to 99 % of each job's last one, ppm."""
     last = accuracy[np.arange(len(most)), np.minimum(most, accuracy.shape[1] - 1)]
     return np.asarray(np.floor(last * rng.uniform(0.8, 0.99, len(most)))).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The demand of each template as a `Shape`, and whether any job that waits would find room."""
+"""Demand of each template as a `Shape`, and the check for room for any waiting job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlsched.simulation.taskgraph.iterations.workload import Jobs
 def shapes_of(jobs: Jobs, demand: IntArray) -> tuple[list[Shape], FreeCapacity]:
     """Return the shape of each template, and the capacity of the empty cluster.
 
-    demand: the amounts that the tasks of the templates hold, (tasks, resources).
+    `demand` has the amounts of the templates' tasks, shape (tasks, resources).
     """
     capacity = jobs.node_capacity
     whole = [demand[first:end].sum(axis=0) for first, end in jobs.tasks]
@@ -32,9 +32,9 @@ def shapes_of(jobs: Jobs, demand: IntArray) -> tuple[list[Shape], FreeCapacity]:
 
 
 class Kind(NamedTuple):
-    """Equal tasks of a template: what one needs, packed and as amounts, and their number.
+    """Equal tasks of a template: demand of a task, packed and as amounts, and their number.
 
-    Of each type of nodes, the eligible ones as a set of bits (`sets`) and as an index (`nodes`).
+    For each type of nodes, the eligible ones are given as a set of bits (`sets`) and as an index (`nodes`).
     """
 
     need: int
@@ -45,12 +45,12 @@ class Kind(NamedTuple):
 
 
 class Needs:
-    """What the jobs of each template need to start: to tell, at each event, whether any that waits would find room."""
+    """Demands of the templates' jobs, for checking at each event whether any waiting job has room."""
 
     def __init__(self, jobs: Jobs, shapes: list[Shape], layout: Layout, demand: IntArray) -> None:
         self._jobs, self._shapes = jobs, shapes
         self._gang = jobs.gang.tolist()
-        able = [np.array(jobs.one_type) & (row > 0) for row in jobs.eligible]  # of each class: types x nodes
+        able = [np.array(jobs.one_type) & (row > 0) for row in jobs.eligible]  # of each class, shape (types, nodes)
         packed, index = [sets(rows) for rows in able], [[_index(row) for row in rows] for rows in able]
         self._kinds: list[list[Kind]] = []  # of each template
         for first, end in jobs.tasks:
@@ -64,16 +64,16 @@ class Needs:
             )
 
     def met(self, waiting: Collection[int], free: FreeCapacity, gpu_free: IntArray) -> bool:
-        """Return whether room is free for a job of one of these templates: for all tasks of a gang, else for one.
+        """Check whether room is free for a job of one of these templates: for all tasks of a gang, else for one.
 
-        gpu_free: free amounts of GPUs, (nodes, GPUs).
+        `gpu_free` has the free amounts of GPUs, shape (nodes, GPUs).
         """
         return any(self._fits(template, free, gpu_free) for template in waiting)
 
     def _fits(self, template: int, free: FreeCapacity, gpu_free: IntArray) -> bool:
         kinds, gang = self._kinds[template], self._gang[template]
         if gang and not free.has(self._shapes[template].whole):
-            return False  # each kind may find room by itself, and all together none
+            return False  # each kind may have room separately, but not all together
         if len(kinds) == 1 and not self._jobs.gpu_unit and (not gang or kinds[0].number == 1):
             return free.fits(kinds[0].need, self._shapes[template].nodes)
         holds = all if gang else any
@@ -83,7 +83,7 @@ class Needs:
         )
 
     def _many(self, kind: Kind, by: int, free: FreeCapacity, gpu_free: IntArray) -> int:
-        """How many tasks of a kind find room on nodes of a type, at least as far as they are enough."""
+        """Return the number of tasks of a kind that fit nodes of a type, at least as far as they are enough."""
         if self._jobs.gpu_unit:
             nodes = kind.nodes[by]
             return room(free.columns()[nodes], gpu_free[nodes], self._jobs, kind.amounts, kind.number)
@@ -91,5 +91,5 @@ class Needs:
 
 
 def _index(among: npt.NDArray[np.bool_]) -> IntArray | slice:
-    """Where the nodes are; a slice copies nothing."""
+    """Return an index of the nodes; a slice avoids copies."""
     return slice(None) if among.all() else np.flatnonzero(among)

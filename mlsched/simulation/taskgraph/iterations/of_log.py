@@ -1,4 +1,4 @@
-"""What a log says of its jobs besides GPUs and times: whose they are, where they may run, and when they did."""
+"""Columns from a log besides GPUs and times: users, eligible nodes, and the logged runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 
 def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
-    """Whose the jobs are, what their users said of their running times, and what the log calls them."""
+    """Return users, their statements on running times, and the log's job names."""
     limit = trace.time_limit_ms[kept]
     ticks = np.where(limit < 0, 0, np.minimum(np.maximum(-(-limit // (1000 * tick)), 1), UNLIMITED))
     columns: dict[str, Any] = {"time_limit": ticks, "job_names": tuple(trace.ids[row] for row in kept.tolist())}
@@ -30,7 +30,7 @@ def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
 
 
 def _numbered(texts: Sequence[str], count: int) -> tuple[IntArray, tuple[str, ...]]:
-    """A number for each of so many texts, and the texts by number; no texts where all are ''."""
+    """Return a number for each of `count` texts, and the texts by number; empty if all are ''."""
     if not any(texts):
         return np.zeros(count, dtype=np.int64), ()
     names = sorted(set(texts))
@@ -39,9 +39,10 @@ def _numbered(texts: Sequence[str], count: int) -> tuple[IntArray, tuple[str, ..
 
 
 def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, str]:
-    """Of each job its class, the larger the sooner; and what is said of it.
+    """Return the class of each job, the highest served first, and a description.
 
-    classes: "" - one for all; "log" - by the numbers of the log; "high/normal/low" - by QoS, the first served first.
+    `classes` is "" for a single class, "log" for the numbers of the log, or "high/normal/low" for QoS, the first served
+    first.
     """
     none = np.zeros(len(kept), dtype=np.int64)
     if not classes:
@@ -51,7 +52,7 @@ def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, st
         numbers = trace.priority[kept]
         if (numbers == ABSENT).all():
             raise InvalidInput(f"classes=log: {shorten(trace.source, 60)} has no priorities; read priority=COLUMN")
-        order = np.unique(numbers)  # jobs without one come last
+        order = np.unique(numbers)  # jobs without a number come last
         return np.asarray(np.searchsorted(order, numbers)), f"{len(order)} classes by the priorities of the log"
     names = classes.split("/")
     found = [trace.qos[row] for row in kept.tolist()]
@@ -67,9 +68,16 @@ def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, st
 def eligible(
     trace: Trace, kept: IntArray, nodes: Nodes | None, count: int, partitions: str, gpu_types: str
 ) -> tuple[IntArray, IntArray, str]:
-    """Classes x nodes, the class of each job, and what is said of it.
+    """Return eligible nodes, shape (classes, nodes), the class of each job, and a description.
 
-    A job may run on the nodes of its partitions with a GPU of its types, as far as the list of nodes has such columns.
+    A job may run on the nodes of its partitions with a GPU of its types, if the node list has such columns.
+
+    Args:
+        trace: Jobs of the trace.
+        kept: Rows of the workload's jobs.
+        nodes: Nodes of the cluster.
+        count: Number of nodes.
+        partitions, gpu_types: Options of these names.
     """
     rules = []
     for name, asked, had, option, signs in (
@@ -111,9 +119,9 @@ def _names(text: str, signs: str) -> frozenset[str]:
 
 
 def logged(trace: Trace, kept: IntArray, origin_s: int) -> dict[str, Any]:
-    """When and where the kept jobs ran as the log says, in ms after `origin_s` (seconds after the first submit).
+    """Return the logged times and nodes of the kept jobs, in ms after `origin_s` (seconds after the first submission).
 
-    Nothing where the log does not say it of every job.
+    The result is empty if the log lacks them for any job.
     """
     rank = np.full(len(trace), -1)
     rank[kept] = np.arange(len(kept))
@@ -144,7 +152,7 @@ def logged(trace: Trace, kept: IntArray, origin_s: int) -> dict[str, Any]:
 
 
 def killed(trace: Trace, kept: IntArray, limits: str) -> tuple[IntArray, str]:
-    """How long each job runs, in ms, and what is said of it. limits: "kill" - no longer than its time limit."""
+    """Return the running time of each job, in ms, and a description; "kill" limits it to the job's time limit."""
     length, limit = trace.duration_ms[kept], trace.time_limit_ms[kept]
     if limits != "kill":
         return length, ""
@@ -153,9 +161,9 @@ def killed(trace: Trace, kept: IntArray, limits: str) -> tuple[IntArray, str]:
 
 
 def failing(jobs: Jobs, path: str, nodes: Nodes | None, tick_ms: float) -> dict[str, Any]:
-    """When nodes of a workload fail, by a file. Without a list of nodes they are called 0, 1, ...
+    """Read the failures of a workload's nodes from a file. Without a node list they are named 0, 1, ...
 
-    What fails before the first submit does so at tick 0; what is over before it is left out.
+    Failures that begin before the first submission begin at tick 0; those that end before it are left out.
     """
     names = [str(number) for number in range(len(jobs.node_capacity))] if nodes is None else list(nodes.ids)
     number = {name: node for node, name in enumerate(names)}

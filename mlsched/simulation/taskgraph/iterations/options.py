@@ -1,4 +1,4 @@
-"""What the iteration engine allows and how it behaves, beyond what the worlds of task graphs have in common."""
+"""Rules and behaviour of the iteration engine, beyond those common to the worlds of task graphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from mlsched.core.params import Number, Range
 from mlsched.simulation.taskgraph import options
 
-#: Beyond this, what is drawn evenly about a mean could be below 0.
+#: Beyond this spread, uniform draws around a mean could be negative.
 MOST_SPREAD = 0.57
 
 

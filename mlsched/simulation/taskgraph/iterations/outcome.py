@@ -1,4 +1,4 @@
-"""What a run of the iteration engine comes to: per-job columns, and figures of merit by the objectives' own names."""
+"""Results of a run of the iteration engine: per-job columns, and figures of merit by the objectives' own names."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ from mlsched.simulation.taskgraph.merits import samples, summed_up
 
 
 def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
-    """Column name -> one value a job. Times in ticks; `start`, `completion` since the run began, `jct` since arrival.
+    """Return column name -> one value per job.
 
-    waiting: ticks of its stay in which no task of the job held a node; iterations: how many it ran, `on_time` by its
-    deadline; accuracy: ppm, of the iterations that `accuracy_at` counts; traffic: volume of the edges between nodes,
-    for every iteration that ended under the placement (of lag 1 not in a job's first); what moves fetch is left out.
+    Times are in ticks: `start` and `completion` since the run began, `jct` since arrival.
+
+    - waiting: ticks of its stay without a task on a node.
+    - iterations: number run; `on_time` by its deadline.
+    - accuracy: ppm, of the iterations that `accuracy_at` counts.
+    - traffic: volume of the edges between nodes, for every iteration that ended under the placement (of lag 1 not in a
+      job's first); the data fetched by moves is left out.
     """
     return _jobs(workload, log, log.columns())
 
@@ -60,7 +64,7 @@ def _jobs(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[str, An
 def _on_time(
     workload: Jobs, log: Segments, c: dict[str, IntArray], iterations: IntArray, completion: IntArray
 ) -> IntArray:
-    """Iterations of each job that ended by its deadline."""
+    """Return the iterations of each job that ended by its deadline."""
     found = np.where(completion <= workload.deadline, iterations, 0)
     deadlines = workload.deadline[c["job"]]
     for at in np.flatnonzero((completion[c["job"]] > deadlines) & (deadlines >= c["start"])).tolist():
@@ -71,7 +75,7 @@ def _on_time(
 
 
 def _traffic(workload: Jobs, log: Segments, iterations: IntArray) -> IntArray:
-    """Volume that each job sent between nodes."""
+    """Return the volume that each job sent between nodes."""
     sent = np.zeros(len(workload.arrival), dtype=np.int64)
     if not len(workload.edge_from):
         return sent
@@ -92,7 +96,7 @@ def _traffic(workload: Jobs, log: Segments, iterations: IntArray) -> IntArray:
 
 
 def summary(workload: Jobs, log: Segments) -> dict[str, Any]:
-    """The objectives of the run, by their names, and what they leave out. Times in ticks."""
+    """Return the objectives of the run by name, and additional figures. Times in ticks."""
     c = log.columns()
     table, holding = _jobs(workload, log, c), _holdings(workload, log, c)
     held = (holding.demand * (holding.end - holding.start)[:, None]).sum(axis=0, dtype=np.float64)
@@ -107,10 +111,10 @@ def summary(workload: Jobs, log: Segments) -> dict[str, Any]:
 
 
 def _overload(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
-    """Of a run in which usage was drawn, how often there was too much of it and what it cost.
+    """Return frequency and cost of usage above capacity, for a run with drawn usage.
 
-    `above`: of each resource that is asked for, the share of node-time (where GPUs are told apart, of GPU-time) with
-    more usage than capacity. `slowdown`: the time in which jobs worked over what the same work takes undisturbed.
+    `above`: for each demanded resource, the share of node-time (for individual GPUs, of GPU-time) with more usage than
+    capacity. `slowdown`: the time in which jobs worked over the undisturbed time of the same work.
     """
     places = (workload.node_capacity > 0).sum(axis=0)
     if workload.gpu_unit:
@@ -131,7 +135,7 @@ def _overload(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
 
 
 def holdings(workload: Jobs, log: Segments) -> results.Holdings:
-    """What held which node when: a row for each placed task of each segment."""
+    """Return the node use over time: one row for each placed task of each segment."""
     return _holdings(workload, log, log.columns())
 
 
@@ -150,8 +154,8 @@ def _holdings(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> results.
 
 
 def _slowed(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> npt.NDArray[np.bool_]:
-    """Segments: whether iterations took longer than they do undisturbed."""
-    if not log.above:  # where usage is not drawn, nothing disturbs them
+    """Return which segments had iterations longer than undisturbed, shape (segments,)."""
+    if not log.above:  # disturbances need drawn usage
         return np.zeros(len(log.rows), dtype=np.bool_)
     paces = Paces(workload)
     rows = zip(c["job"].tolist(), c["cycle"].tolist(), log.places, strict=True)
@@ -160,12 +164,12 @@ def _slowed(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> npt.NDArra
 
 
 def table(workload: Jobs, log: Segments) -> dict[str, Any]:
-    """What came of every job, see `results.table`."""
+    """Return the results of every job, see `results.table`."""
     return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload), **names(workload))
 
 
 def names(workload: Jobs) -> dict[str, Any]:
-    """What people call the jobs, and whose they are; groups, partitions and statuses where the log has them."""
+    """Return names and users of the jobs, and their groups, partitions and statuses if the log has them."""
     found: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
     found["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
     for name in ("group", "partition", "status"):
@@ -176,12 +180,12 @@ def names(workload: Jobs) -> dict[str, Any]:
 
 
 def over_time(workload: Jobs, log: Segments) -> dict[str, Any]:
-    """The cluster over time, see `results.over_time`."""
+    """Return the cluster over time, see `results.over_time`."""
     return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload), _kinds(workload))
 
 
 def _kinds(workload: Jobs) -> results.Kinds:
-    """The tasks of the templates, which are the kinds of jobs."""
+    """Return the tasks of the templates, which are the kinds of jobs."""
     demand, may = workload.demand * (workload.duration > 0)[:, None], workload.eligible[workload.task_class] == 1
     spans = [slice(*span) for span in workload.tasks]
     return workload.template, [demand[span] for span in spans], [may[span] for span in spans]
@@ -192,5 +196,5 @@ def _cluster(workload: Jobs) -> results.Cluster:
 
 
 def series(workload: Jobs, log: Segments) -> dict[str, Any]:
-    """Samples for plots of distributions, ticks."""
+    """Return samples for plots of distributions, ticks."""
     return samples(jobs(workload, log))

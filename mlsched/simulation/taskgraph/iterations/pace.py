@@ -1,12 +1,12 @@
-"""How fast a placed job runs: the length of an iteration of its graph under a placement.
+"""Pace of a placed job: the length of an iteration of its graph under a placement.
 
-A task takes `duration * scale`, on nodes of a type `slowness` times that, rounded down, and longer where it is slowed
-down (`usage`); an edge between two nodes adds its delay. The first iteration after a start waits for nothing of the one
-before (what that sent has arrived). Each later one begins when the one before is complete, and its tasks wait besides
-for what edges of lag 1 bring: their delay after the sender's end. `cycle` is the length of the second iteration, and
-taken for all that follow: where the third is no different, it is exact.
+A task takes `duration * scale`, on nodes of a type `slowness` times that, rounded down, and longer if it is slowed down
+(`usage`); an edge between two nodes adds its delay. The first iteration after a start does not depend on the previous
+one (its data has arrived). Each later one begins when the previous one is complete, and its tasks also wait for edges
+of lag 1: their delay after the sender's end. `cycle` is the length of the second iteration, and assumed for all
+following ones: it is exact if the third has the same length.
 
-Lengths are in parts of a tick, 10^-6, so that they are whole.
+Lengths are integers in units of 10^-6 ticks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Pace(NamedTuple):
 
 
 class Paces:
-    """The paces of a workload's jobs; those without edges that matter are read off, others worked out."""
+    """Paces of a workload's jobs; read off without relevant edges, otherwise computed."""
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -43,9 +43,9 @@ class Paces:
         self._slowness = jobs.slowness[jobs.class_of].tolist() if self._types else []
 
     def of(self, job: int, nodes: Sequence[int], slow: list[int] | None = None) -> Pace:
-        """The pace of a job with all of its tasks on these nodes, in the order of its tasks.
+        """Return the pace of a job with all of its tasks on these nodes, in the order of its tasks.
 
-        slow: by how much each task slows down, ppm; lengths are rounded up.
+        `slow` is the slowdown of each task, ppm; lengths are rounded up.
         """
         template, scale = self._template[job], self._scale[job]
         first, end = self._jobs.tasks[template]
@@ -63,19 +63,23 @@ class Paces:
         return Pace(max(1, before), max(1, *second.values()))
 
     def _on(self, template: int, nodes: Sequence[int], ticks: int) -> int:
-        """Return the length on these nodes, all of one type, of what takes so long as stated, rounded down."""
+        """Scale a stated length to these nodes, all of one type, rounded down."""
         return ticks * self._slowness[template][self._types[nodes[0]]] // WHOLE if self._types else ticks
 
     def moving(self, task: int) -> int:
-        """Ticks that it costs a task of a template to change node inside an iteration."""
+        """Return the ticks for changing the node of a template's task inside an iteration."""
         return self._move[task]
 
     def _iteration(
         self, template: int, took: list[int], nodes: Sequence[int], before: dict[int, int]
     ) -> dict[int, int]:
-        """When each task ends, from the iteration's begin on; `before`: ends in the last one, from that begin on.
+        """Return the end of each task, from the iteration's beginning on.
 
-        took: how long each task takes.
+        Args:
+            template: Number of the template.
+            took: Time of each task.
+            nodes: Node of each task.
+            before: Ends in the previous iteration, from its beginning on.
         """
         base = self._jobs.tasks[template][0]
         ends: dict[int, int] = {}
@@ -91,7 +95,7 @@ class Paces:
         return ends
 
     def _sorted(self, first: int, end: int) -> list[int]:
-        """The tasks of a template, sources of lag 0 before their receivers."""
+        """Return the tasks of a template, sources of lag 0 before their receivers."""
         lacking = {v: sum(not lag for _, lag, _ in self._into[v]) for v in range(first, end)}
         sources = [v for v in range(first, end) if not lacking[v]]
         receivers: dict[int, list[int]] = {v: [] for v in range(first, end)}
@@ -99,7 +103,7 @@ class Paces:
             for u, lag, _ in self._into[v]:
                 if not lag:
                     receivers[u].append(v)
-        for u in sources:  # grows while it is read
+        for u in sources:  # grows during iteration
             for v in receivers[u]:
                 lacking[v] -= 1
                 if not lacking[v]:

@@ -1,11 +1,11 @@
-"""The jobs of a running world on its nodes: they start, pause, move and end, at the pace of their graphs.
+"""Jobs of a running world on its nodes: they start, pause, move and end, at the pace of their graphs.
 
-A started task holds its node until its job ends or it pauses. While all tasks of a job hold nodes, iterations follow
-each other at the pace of its graph under its placement (`pace`); nothing happens inside them. The progress of a job is
-counted when its placement changes: whole iterations, and of the one under way a part in ppm, rounded down; with
-`pausing = "restart"`, a pause loses that part. Inside an iteration, a task that comes back on another node, or moves,
-first fetches the data of its edge of lag 1 to itself; the job waits for it. A job that is wholly placed after some of
-its tasks have paused or moved holds its nodes for its `pause_cost` before it continues. If it is paused again before
+A started task keeps its node until its job ends or it pauses. While all tasks of a job use nodes, iterations follow
+each other at the pace of its graph under its placement (`pace`), without events inside them. The progress of a job is
+counted when its placement changes: complete iterations, and of the current one a part in ppm, rounded down; with
+`pausing = "restart"`, a pause loses that part. Inside an iteration, a task that returns on another node, or moves,
+first fetches the data of its edge of lag 1 to itself; the job waits for it. A job that is completely placed after some
+of its tasks have paused or moved uses its nodes for its `pause_cost` before it continues. If it is paused again before
 that is over, it pays the full cost once more. A job ends in the first tick at which its iterations are done.
 """
 
@@ -40,7 +40,7 @@ END, WAKE, DRAW, DOWN, UP = 0, 1, 2, 3, 4
 
 
 class Placements:
-    """The jobs in the system, the room on the nodes, and the events to come; see the module's docstring."""
+    """Jobs in the system, room on the nodes, and future events; see the module's docstring."""
 
     def __init__(self, workload: Jobs, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Segments()
@@ -53,14 +53,14 @@ class Placements:
         self.usage = Usage(workload, options, self._demand) if options.usage == "drawn" else None
         if self.usage:
             self.log.above = self.usage.above
-        self.jobs: dict[int, JobState] = {}  # those in the system, in order of arrival
-        self.segments: dict[int, JobState] = {}  # of these, those that hold nodes
+        self.jobs: dict[int, JobState] = {}  # jobs in the system, in order of arrival
+        self.segments: dict[int, JobState] = {}  # those of them with nodes
         self.view = View(self)
-        self.engine: Engine | None = None  # where the jobs are served by an order
-        #: Of each template, what all of its tasks hold.
+        self.engine: Engine | None = None  # if the jobs are served by an order
+        #: Use of all tasks of each template.
         self._whole = [tuple(self._demand[first:end].sum(axis=0).tolist()) for first, end in workload.tasks]
         self._nothing = (0,) * len(workload.resources)
-        self._waiting: dict[int, int] = {}  # template -> its jobs with a task that holds no node, where there are some
+        self._waiting: dict[int, int] = {}  # template -> number of its jobs with an unplaced task, if positive
         self._lags = [self._delays(template) for template in range(len(workload.gang))]
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
         self.arrived, self._unfinished = 0, len(workload.arrival)
@@ -69,11 +69,11 @@ class Placements:
         self._most, self._price = workload.max_iterations.tolist(), workload.pause_cost.tolist()
         self._deadline = workload.deadline.tolist()
         self.thrashing = Thrashing()
-        self._drawing = -1  # when usage is next drawn anew
-        self._down = [0] * len(workload.node_capacity)  # how many failures of a node are not over
-        self.alive = (1 << len(workload.node_capacity)) - 1  # the nodes that have not failed, a set of bits
+        self._drawing = -1  # time of the next usage draw
+        self._down = [0] * len(workload.node_capacity)  # number of current failures of each node
+        self.alive = (1 << len(workload.node_capacity)) - 1  # nodes without a failure, a set of bits
         self._capacity = self.room.free.copy()
-        self.eligible = workload.eligible  # classes x nodes, those that have failed apart
+        self.eligible = workload.eligible  # shape (classes, nodes), without failed nodes
         for node, start, end in zip(
             workload.failure_node.tolist(), workload.failure_from.tolist(), workload.failure_to.tolist(), strict=True
         ):
@@ -82,12 +82,12 @@ class Placements:
                 heapq.heappush(self._events, (end, UP, node, 0))
 
     def _delays(self, template: int) -> list[int]:
-        """Delays of a template's edges of lag 1."""
+        """Return the delays of a template's edges of lag 1."""
         of_it = self.workload.task_template[self.workload.edge_from] == template
         return sorted(set(self.workload.edge_delay[of_it & (self.workload.edge_lag == 1)].tolist()))
 
     def unfinished(self) -> int:
-        """How many jobs are not finished yet."""
+        """Return the number of unfinished jobs."""
         return self._unfinished
 
     def _arrive(self, number: int) -> None:
@@ -99,7 +99,7 @@ class Placements:
             self.engine.arrive(self.jobs[number])
 
     def _waits(self, template: int, more: int) -> None:
-        """So many more jobs of a template have a task that holds no node."""
+        """Change the number of a template's jobs with an unplaced task."""
         if not more:
             return
         count = self._waiting.get(template, 0) + more
@@ -109,7 +109,7 @@ class Placements:
             del self._waiting[template]
 
     def change(self, job: JobState, changed: list[tuple[int, int, int]]) -> None:
-        """Pause, move and start tasks of a job, and let it go on as it then is placed."""
+        """Pause, move and start tasks of a job, and continue it in its new placement."""
         whats = {what for what, _, _ in changed}
         outcome = next(what for what in (FAIL, PAUSE, MOVE, GROW) if what in whats)
         last = job.segment
@@ -152,7 +152,7 @@ class Placements:
         self._open(job, tuple(nodes))
 
     def begin(self, job: JobState, nodes: tuple[int, ...]) -> None:
-        """All tasks of a job that holds nothing start on these nodes."""
+        """Start all tasks of an unplaced job on these nodes."""
         take = self.room.take
         for node, need in zip(nodes, self.shapes[job.template].needs, strict=True):
             take(node, need)
@@ -172,7 +172,7 @@ class Placements:
         self._open(job, nodes)
 
     def halt(self, job: JobState, outcome: int) -> None:
-        """All tasks of a job that holds nodes leave them: it pauses, or a node has failed."""
+        """Remove all tasks of a job from its nodes, for a pause or after a failure."""
         last = job.segment
         assert last is not None, "the job holds nodes"
         self._close(job, last, outcome)
@@ -194,7 +194,7 @@ class Placements:
         self._open(job, (-1,) * len(last.nodes))
 
     def _open(self, job: JobState, nodes: tuple[int, ...]) -> None:
-        """A job's placement from now on."""
+        """Open a segment with a job's new placement."""
         self.view.changed[job.number] = job
         count = len(nodes) - nodes.count(-1)
         if count == len(nodes):
@@ -228,7 +228,7 @@ class Placements:
             self._announce(job)
 
     def _run(self, job: JobState, segment: Segment, pace: Pace) -> None:
-        """A wholly placed job goes on at this pace from the segment's start on."""
+        """Run a completely placed job at this pace from the segment's start on."""
         segment.first, segment.cycle = pace.cycle if segment.later else pace.first, pace.cycle
         job.run(segment)
         self._schedule(job)
@@ -236,7 +236,7 @@ class Placements:
             self.engine.runs(job)
 
     def _settle(self) -> None:
-        """Jobs go on at the paces that usage leaves them; done whenever placements or usage may have changed."""
+        """Update the paces of jobs by usage; called after any change of placements or usage."""
         if self.usage is None:
             return
         changed = self.usage.settle(self.now)
@@ -264,7 +264,7 @@ class Placements:
             heapq.heappush(self._events, (due, DRAW, -1, 0))
 
     def _split(self, job: JobState, old: Segment) -> Segment:
-        """A job's segment ends now, since its pace changes; it goes on in the next."""
+        """End a job's segment now, since its pace changes, and return the next one."""
         finished, _, boundary = old.progress(self.now)
         self._note(job.number, old, self.now, SLOW)
         job.slowed(finished, self._on_time(job, old), boundary, old.nodes)
@@ -272,7 +272,7 @@ class Placements:
         return rest
 
     def _schedule(self, job: JobState) -> None:
-        """When the job ends as things stand."""
+        """Schedule the job's end in its current state."""
         segment = job.segment
         assert segment is not None, "the job holds nodes"
         job.serial += 1
@@ -281,7 +281,7 @@ class Placements:
             heapq.heappush(self._events, (end, END, job.number, job.serial))
 
     def _close(self, job: JobState, segment: Segment, outcome: int) -> None:
-        """A segment ends now: note it, and what the job has done."""
+        """End a segment now: log it, and credit the job's work."""
         if self.engine is not None:
             self.engine.stops(job)
         del self.segments[job.number]
@@ -299,16 +299,16 @@ class Placements:
             job.from_scratch()
 
     def _on_time(self, job: JobState, segment: Segment) -> int:
-        """How many iterations of a segment that ends now ended by the job's deadline."""
+        """Return the iterations of a segment ending now that ended by the job's deadline."""
         until = min(self._deadline[job.number], self.now)
         return segment.progress(until)[0] - segment.finished
 
     def stuck(self) -> str:
-        """Return why the run does not end, "" if it does: jobs are paused again and again, and none gets anywhere."""
+        """Return why the run is endless, or "": jobs are paused again and again without progress."""
         return self.thrashing.found(self)
 
     def remark(self) -> str:
-        """Return what a user should know of the finished run, "" if nothing."""
+        """Return a remark for users on the finished run, or ""."""
         return self.thrashing.remark()
 
     def _note(self, job: int, s: Segment, end: int, outcome: int) -> None:
@@ -318,7 +318,7 @@ class Placements:
             self.log.gpus.append(s.gpus)
 
     def _fail(self, node: int) -> None:
-        """A node is gone: the jobs that have a task there lose all of their nodes, and what they had not yet saved."""
+        """Fail a node: its jobs lose all of their nodes, and their unsaved work."""
         self._down[node] += 1
         if self._down[node] > 1:
             return
@@ -331,7 +331,7 @@ class Placements:
         self._settle_eligible()
 
     def _repair(self, node: int) -> None:
-        """A node is back, and empty."""
+        """Return a node to service, empty."""
         self._down[node] -= 1
         if not self._down[node]:
             self.room.take(node, self.room.free[node] - self._capacity[node])
@@ -340,26 +340,26 @@ class Placements:
 
     @property
     def lost(self) -> str:
-        """Which nodes have failed, and will not come back where nothing will happen any more."""
+        """Describe the failed nodes that stay failed after the last event."""
         names = [self.workload.node_names[n] if self.workload.node_names else n for n in np.flatnonzero(self._down)]
         many = "nodes have" if len(names) > 1 else "node has"
         return f"{len(names)} {many} failed for good: {shorten(', '.join(map(str, names)), 60)}" if names else ""
 
     def _settle_eligible(self) -> None:
-        """Nothing may run on nodes that have failed, not even what holds nothing there."""
+        """Exclude failed nodes, even for tasks of zero demand."""
         self.alive = sum(1 << node for node, down in enumerate(self._down) if not down)
         self.eligible = self.workload.eligible * (np.array(self._down) == 0)
         self.eligible.flags.writeable = False
 
     def _announce(self, job: JobState) -> None:
-        """Wake when what the last iteration sent on arrives elsewhere."""
+        """Schedule wakes for the arrival of the last iteration's outputs on other nodes."""
         for delay in self._lags[job.template]:
             for end in set(job.last_end):
                 if end + delay > self.now:
                     heapq.heappush(self._events, (end + delay, WAKE, -1, 0))
 
     def _finish(self, job: JobState) -> None:
-        """A job has run all of its iterations."""
+        """Finish a job that has run all of its iterations."""
         if self.engine is not None:
             self.engine.stops(job)
         segment = self.segments.pop(job.number).segment

@@ -1,4 +1,4 @@
-"""A preemptive round (`heuristics/taskgraph/preemption`) over the queues and the packed room of an engine."""
+"""Preemptive round (`heuristics/taskgraph/preemption`) over the queues and the packed room of an engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.engine import Engine, Entry, Queue
     from mlsched.simulation.taskgraph.iterations.state import JobState
 
-#: So many waiting jobs at most are tried without preemption first.
+#: Largest number of waiting jobs that are first tried without preemption.
 FEW = 32
 rank = operator.itemgetter(0)
 #: A job with its rank.
@@ -24,16 +24,16 @@ Ranked = tuple[Any, Any]
 
 
 def serve(engine: Engine) -> None:
-    """Serve the jobs of an engine: jobs that run are preempted by those before them."""
+    """Serve the jobs of an engine: running jobs are preempted by those before them."""
     if not engine.waiting or _all_fit(engine):
         return
     chosen, leaving = _chosen(engine)
     if not chosen:
-        return  # jobs that run fit together, so none leaves
+        return  # running jobs fit together, so all stay
     world, ranked, picked = engine.world, list(engine.ranked), {job.number for _, job in chosen}
     touched: set[int] = set()
     at = 0
-    while not leaving and at < len(chosen):  # first, as long as none has to leave
+    while not leaving and at < len(chosen):  # first, as long as all can stay
         _, job = chosen[at]
         nodes = places(world.shapes[job.template], world.room, world.alive)
         if nodes is None:
@@ -48,7 +48,7 @@ def serve(engine: Engine) -> None:
 
 
 def _all_fit(engine: Engine) -> bool:
-    """Start all jobs that wait beside those that run, if there is room for all of them in sum: then none leaves."""
+    """Start all waiting jobs beside the running ones, if their total demand has room without preemption."""
     world = engine.world
     if engine.waiting > FEW:
         return False
@@ -66,7 +66,7 @@ def _all_fit(engine: Engine) -> bool:
 
 
 def _chosen(engine: Engine) -> tuple[list[Ranked], list[Ranked]]:
-    """The waiting jobs that are within the capacity of the cluster, and the running jobs that are not."""
+    """Return the waiting jobs within the capacity of the cluster, and the running jobs beyond it."""
     world = engine.world
     heads = [(entry, number, engine.queues[number].head) for entry, number in engine.heads()]
     heapq.heapify(heads)
@@ -97,7 +97,7 @@ def _chosen(engine: Engine) -> tuple[list[Ranked], list[Ranked]]:
 
 
 def _next(queue: Queue, heads: list[tuple[Entry, int, int]], position: int) -> None:
-    """The first of the heads is that of this queue; replace it by the entry at a position."""
+    """Replace the first of the heads, which is of this queue, by the entry at a position."""
     if position < len(queue.entries):
         heapq.heapreplace(heads, (queue.entries[position], queue.number, position))
     else:
@@ -105,14 +105,20 @@ def _next(queue: Queue, heads: list[tuple[Entry, int, int]], position: int) -> N
 
 
 class _Room:
-    """The room of an engine, for units that are (rank, job); see `Room`.
+    """Room of an engine, for units that are (rank, job); see `Room`.
 
-    `free`: free room; `spare`: the part of it that no job has to leave for. Nothing changes in the world until
-    `carry_out`.
+    `free` is the free room, `spare` its part that needs no preemption. The world is unchanged until `carry_out`.
     """
 
     def __init__(self, engine: Engine, ranked: list[Ranked], picked: set[int], touched: set[int]) -> None:
-        """picked: numbers of the waiting jobs that were chosen; touched: the nodes on which some of them started."""
+        """Create the room.
+
+        Args:
+            engine: Engine.
+            ranked: Running jobs with ranks.
+            picked: Numbers of the chosen waiting jobs.
+            touched: Nodes on which some of them started.
+        """
         self._engine, self._world = engine, engine.world
         self._ranked, self._picked, self._touched = ranked, picked, touched
         self._free: FreeCapacity = engine.world.room.copy()

@@ -1,9 +1,9 @@
-"""How fast a log's jobs run on each type of node: by a table of throughputs, or by a column of the log.
+"""Speed of a log's jobs on each type of node: by a table of throughputs, or by a column of the log.
 
-A job's duration in the log is that on one type: `measured_on`, or else the one type that the log's `gpu_type` names. On
-type m it takes duration x rate there / rate on m; where its rate is 0 it may not run. A job without GPUs takes as long
-everywhere. Ratios are rounded down to ppm: up, a job of 3 ticks and a ratio of 2/3 would take a third tick for its last
-10^-6.
+A job's logged duration is that on one type: `measured_on`, or else the one type of the log's `gpu_type`. On type m it
+takes duration x rate there / rate on m; if its rate is 0 it may not run. A job without GPUs takes the same time on all
+types. Ratios are rounded down to ppm: rounded up, a job of 3 ticks and a ratio of 2/3 would take a third tick for its
+last 10^-6.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from mlsched.instances.traces.source import shown
 from mlsched.instances.traces.throughputs import MOST_RATE, Throughputs, read_throughputs
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
-#: How many times as long as stated a job may take on some type, ppm.
+#: Largest factor on a job's stated time on some type, ppm.
 MOST_SLOWNESS = 10**12
 
 
 @dataclasses.dataclass(frozen=True)
 class Typed:
-    """Of a cluster whose nodes are of several types: classes x nodes where they may run, the class of each job, the
-    type of each node, the types' names, classes x types how long tasks take there (ppm), and what is said of it.
+    """Columns of a cluster with nodes of several types.
+
+    They are: eligible nodes, shape (classes, nodes); the class of each job; the type of each node; the types' names;
+    the time factor of tasks, ppm, shape (classes, types); and a description.
     """
 
     eligible: IntArray
@@ -39,16 +41,22 @@ class Typed:
     said: str
 
     def fields(self) -> dict[str, Any]:
-        """The columns of a workload that say so."""
+        """Return the corresponding columns of a workload."""
         return {"node_type": self.node_type, "type_names": self.names, "slowness": self.slowness}
 
 
 def typed(
     trace: Trace, kept: IntArray, nodes: Nodes | None, eligible: IntArray, of_class: IntArray, path: str, on: str
 ) -> Typed | None:
-    """The rates of these jobs of a trace; None where neither a table (`path`) nor the log says any.
+    """Return the rates of these jobs of a trace; None if both the table (`path`) and the log lack them.
 
-    eligible, of_class: classes of jobs by what else decides where they run; on: the type that durations are of.
+    Args:
+        trace: Jobs of the trace.
+        kept: Rows of the workload's jobs.
+        nodes: Nodes of the cluster.
+        eligible, of_class: Classes of jobs by other restrictions.
+        path: Table of rates.
+        on: Type of the logged durations.
     """
     if not path and not any(trace.rates[row] for row in kept.tolist()):
         if on:
@@ -74,9 +82,9 @@ def typed(
 
 
 def alike(trace: Trace, kept: IntArray, nodes: Nodes | None, obeyed: bool) -> str:
-    """That types of GPUs change nothing where there are no rates, and no job keeps to a type; "" where that is not so.
+    """Describe that GPU types have no effect without rates and jobs bound to a type; "" otherwise.
 
-    obeyed: whether jobs keep to the types that they name.
+    `obeyed` is True if jobs keep to the types that they name.
     """
     kinds = sorted({_plain(model) for model in nodes.model if model}) if nodes else []
     if len(kinds) < 2 or (obeyed and any(trace.gpu_type[row] for row in kept.tolist())):
@@ -89,7 +97,7 @@ def _plain(name: str) -> str:
 
 
 def _types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
-    """The types of a cluster's nodes, and that of each."""
+    """Return the types of a cluster's nodes, and that of each node."""
     if nodes is None:
         raise InvalidInput(
             "throughputs: no node has a type; give cluster=4x(8gpu:v100)+2x(8gpu:k80), or a file of nodes with a "
@@ -107,14 +115,14 @@ def _types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
 
 
 class _Rates:
-    """Reads the rates of jobs."""
+    """Reader of job rates."""
 
     def __init__(self, trace: Trace, table: Throughputs | None, names: tuple[str, ...], on: str) -> None:
         self.trace, self.table, self._names, self._on = trace, table, names, on
         self._known: dict[tuple[Any, ...], tuple[int, ...]] = {}
 
     def slowness(self, row: int) -> tuple[int, ...]:
-        """Of each type, how long the job takes there, ppm of its duration in the log; 0: it may not run there."""
+        """Return the time of the job on each type, ppm of its logged duration; 0: it may not run there."""
         trace = self.trace
         key = (trace.model[row], int(trace.gpu_count[row]), trace.rates[row], trace.gpu_type[row])
         if key not in self._known:
@@ -155,7 +163,7 @@ class _Rates:
         return tuple(found)
 
     def _of(self, model: str, gpus: int, text: str) -> tuple[dict[str, float], str]:
-        """Type -> rate, and where that stands; a column of the log goes before the table."""
+        """Return type -> rate, and its source; a column of the log has priority over the table."""
         if text:
             return _parsed(text), "its rates"
         if self.table is None:
@@ -166,7 +174,7 @@ class _Rates:
 
 
 def _parsed(text: str) -> dict[str, float]:
-    """ "v100=12.5|k80=3" as numbers; types in small letters."""
+    """Parse "v100=12.5|k80=3"; types in lower case."""
     found: dict[str, float] = {}
     for part in text.replace(";", "|").split("|"):
         name, sign, value = part.partition("=")

@@ -1,25 +1,25 @@
-"""An independent check of a finished run of the iteration engine, from the workload, the options and the log alone.
+"""Independent check of a finished run of the iteration engine, using only the workload, the options and the log.
 
 1. A job's segments follow each other in time, from its arrival on; each places all tasks of a gang or none.
-2. Work is conserved: a segment begins with the progress with which the one before ended, rounded down to ppm of an
-   iteration (whole iterations where a pause loses the work); progress is recomputed in fractions from the durations,
-   the graph and the placement. The last segment ends in the first tick at which the job has run as many iterations as
-   it was told last, between its least and its most; or the job paused with as many finished. No segment goes on after
-   that, except with work that a pause has lost by the time the job is told.
+2. Work is conserved: a segment begins with the final progress of the previous one, rounded down to ppm of an iteration
+(complete iterations if a pause loses the work); progress is recomputed in fractions from the durations, the graph and
+the placement. The last segment ends in the first tick at which the job has run its last limit of iterations, between
+its least and its most; or the job paused with that number finished. Later segments are allowed only for work that a
+pause has lost by the time of the limit.
 3. Lengths of iterations and delays of moves in the log are those of graph and placement, on nodes of several types at
-   the rates there (`slowness`); a job that is not wholly placed makes no progress. Nor does it for its `pause_cost`,
-   after the delay, when it is wholly placed after some of its tasks have paused or moved.
-4. Tasks pause and move only where the options allow it; a task that comes back, or moves, goes where movement lets it,
-   and not before what the last iteration sent it has arrived there.
-5. Tasks are on eligible nodes, those of a job on nodes of one type; on every node, at every time, for every resource:
-   demand <= capacity; and so on every GPU, where they are told apart (`replay_gpus`).
-6. Where usage is drawn, tasks slow down as it says, and segments end where that changes the pace of their job
-   (`replay_usage`); the node-ticks with more usage than capacity are as the log has them.
-7. Nothing is on a node that has failed. A job with a task on a node when that fails loses all of its nodes then: it
-   keeps its whole iterations, or nothing (`restart`), and may go on elsewhere, at once or later.
-8. Where the clock ticks only, segments start and are interrupted at ticks, or when a round had asked to be woken.
+the rates there (`slowness`). A job that is not completely placed makes zero progress. The same is true for its
+`pause_cost`, after the delay, when it is completely placed after some of its tasks have paused or moved.
+4. Tasks pause and move only if the options allow it. A task that returns, or moves, goes to a node allowed by movement,
+and not before the last iteration's data has arrived there.
+5. Tasks are on eligible nodes, all tasks of a job on nodes of one type; on every node, at every time, for every
+resource: demand <= capacity; the same on every individual GPU (`replay_gpus`).
+6. If usage is drawn, tasks slow down accordingly, and segments end at changes of their job's pace (`replay_usage`); the
+node-ticks with more usage than capacity equal the log's.
+7. Failed nodes are empty. A job with a task on a node when that fails loses all of its nodes then: it keeps its
+complete iterations, or zero work (`restart`), and may continue elsewhere, at once or later.
+8. With ticks only, segments start and are interrupted at ticks, or at wakes requested by rounds.
 
-Shares no code with the engine; plain Python.
+The module shares no code with the engine and uses plain Python.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.wake import Wake
 
 WHOLE = 10**6
-#: Of each node, from when to when it has failed.
+#: Failed time spans of each node.
 Failures = dict[int, list[tuple[int, int]]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """One row of the log; see `Segments`."""
+    """Row of the log; see `Segments`."""
 
     start: int
     end: int
@@ -57,16 +57,16 @@ class Segment:
     cost: int
     outcome: int
     nodes: tuple[int, ...]
-    gpus: tuple[tuple[int, ...], ...]  # of each task, those of its node that it holds
+    gpus: tuple[tuple[int, ...], ...]  # GPUs of each task on its node
 
     @property
     def places(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Of each task, its node and GPUs."""
+        """Return node and GPUs of each task."""
         return list(zip(self.nodes, self.gpus, strict=True))
 
 
 def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[str]:
-    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    """Return the violations of a run, by kind; empty if it is sound."""
     if replay_gangs.is_sound(jobs, options, wake, log):
         return []
     findings = Findings()
@@ -78,7 +78,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[
     stops = _stops(jobs, log, findings)
     still = (
         options.pausing == "none" and jobs.movement == "anytime" and not len(jobs.failure_node)
-    )  # only what pauses moves, unless the options say so, or nodes fail
+    )  # only pausing tasks move, unless the options allow it or nodes fail
     given = "none" if still else jobs.movement
     movement = given if options.movement == "given" else options.movement
     graphs = Graphs(jobs)
@@ -100,7 +100,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[
 
 
 def _read(jobs: Jobs, log: Segments, findings: Findings) -> dict[int, list[Segment]]:
-    """The rows by job, in order of time; those that make no sense are reported and left out."""
+    """Return the rows by job, in order of time; invalid rows are reported and left out."""
     by_job: dict[int, list[Segment]] = defaultdict(list)
     nodes = len(jobs.node_capacity)
     if log.gpus and len(log.gpus) != len(log.rows):
@@ -124,7 +124,7 @@ def _read(jobs: Jobs, log: Segments, findings: Findings) -> dict[int, list[Segme
 
 
 def _stops(jobs: Jobs, log: Segments, findings: Findings) -> list[tuple[int, int]]:
-    """How many iterations each job was to run in the end, and since when."""
+    """Return the final iteration limit of each job, and its time."""
     stops: list[tuple[int, int]] = [(most, 0) for most in jobs.max_iterations.tolist()]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
         if not 0 <= job < len(stops):
@@ -140,7 +140,7 @@ def _stops(jobs: Jobs, log: Segments, findings: Findings) -> list[tuple[int, int
 
 
 class _Job:
-    """The check of one job, segment after segment (rules 1 to 4, and that nodes are eligible)."""
+    """Check of one job, segment after segment (rules 1 to 4, and eligible nodes)."""
 
     def __init__(
         self,
@@ -154,22 +154,22 @@ class _Job:
         slow: Slowdowns | None,
         findings: Findings,
     ) -> None:
-        self.slow, self.later = slow, False  # later: the iteration under way is not the first since the last start
+        self.slow, self.later = slow, False  # later: the current iteration is not the first since the last start
         self.jobs, self.job, self.graphs = jobs, job, graphs
-        self.total, self.since = total, since  # iterations that it was told last to run, and when
+        self.total, self.since = total, since  # final iteration limit, and its time
         self.pausing, self.movement = pausing, movement
         self.name, self.findings = f"job {job}", findings
         self.first, self.last = jobs.span(job)
         self.count, self.template = self.last - self.first, int(jobs.template[job])
         self.durations = graphs.duration[self.first : self.last]
         self.before: Segment | None = None
-        self.progress = Fraction(0)  # iterations with which the next segment begins
-        self.home: tuple[int, ...] | None = None  # where the last finished iteration ran
-        self.home_end = 0  # and the tick in which it ended
-        self.at = [-1] * self.count  # where each task last was in the iteration under way
+        self.progress = Fraction(0)  # iterations at the start of the next segment
+        self.home: tuple[int, ...] | None = None  # nodes of the last finished iteration
+        self.home_end = 0  # and the tick of its end
+        self.at = [-1] * self.count  # last node of each task in the current iteration
         self.price = int(jobs.pause_cost[job])
-        self.due = 0  # what of it the job still has to pay
-        self.owed = 0  # ticks of fetching that moved tasks have still before them
+        self.due = 0  # unpaid part of the pause cost
+        self.owed = 0  # remaining fetch ticks of moved tasks
         self.restart, self.failures = "checkpoint", Failures()
 
     def take(self, s: Segment) -> None:
@@ -191,7 +191,7 @@ class _Job:
                 self.at[task] = node
         wholly = min(s.nodes) >= 0
         first, cycle = self._lengths(s, s.start) if wholly else (0, 0)
-        if wholly and self.slow and s.start == s.end:  # in no time, nothing is used: any pace is as good
+        if wholly and self.slow and s.start == s.end:  # an empty segment uses zero resources: any pace is valid
             first, cycle = s.first, s.cycle
         before = self.before
         if before is not None and before.outcome in (PAUSE, MOVE, FAIL):
@@ -225,7 +225,8 @@ class _Job:
             self.findings.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its segments end")
 
     def _lengths(self, s: Segment, time: int) -> tuple[int, int]:
-        """Lengths of the iteration under way and of later ones in a segment, as tasks slow down from a time on."""
+        """Return the lengths of the current iteration and of later ones in a segment, for the slowdowns from a time on.
+        """
         tasks = range(self.count)
         slow = [self.slow.at(self.job, task, time) if self.slow else WHOLE for task in tasks]
         scale = int(self.jobs.scale[self.job])
@@ -234,18 +235,18 @@ class _Job:
         return cycle if self.later else first, cycle
 
     def _types(self, s: Segment) -> set[int]:
-        """The types of nodes that the job holds in a segment."""
+        """Return the types of nodes that the job uses in a segment."""
         return {int(self.jobs.node_type[node]) for node in s.nodes if node >= 0}
 
     def _slowness(self, s: Segment) -> Fraction:
-        """How long the job takes there, as a share of what is stated; on several types, the slowest counts."""
+        """Return the job's time as a share of the stated one; on several types, the slowest counts."""
         if not self.jobs.slowness.shape[1]:
             return Fraction(1)
         row = self.jobs.slowness[self.jobs.task_class[self.first]].tolist()
         return Fraction(max(row[kind] for kind in self._types(s)), WHOLE)
 
     def _check_steady(self, s: Segment, lengths: tuple[int, int]) -> None:
-        """Rule 6: nothing changes the pace inside the segment."""
+        """Check rule 6: the pace is constant inside the segment."""
         for time in self.slow.within(self.job, self.count, s.start, s.end) if self.slow else ():
             if (changed := self._lengths(s, time)) != lengths:
                 self.findings.add(
@@ -255,7 +256,7 @@ class _Job:
                 )
 
     def _run(self, s: Segment, first: int, cycle: int, delay: int, cost: int) -> None:
-        """Rule 2: the progress of a segment, in fractions."""
+        """Check rule 2: the progress of a segment, in fractions."""
         whole = math.floor(self.progress)
         head = (1 - (self.progress - whole)) * first
         if s.outcome == FINISH:
@@ -281,12 +282,12 @@ class _Job:
         self.progress = Fraction(math.floor(kept * WHOLE), WHOLE)
 
     def _move(self, task: int) -> int:
-        """Ticks that it costs a task to change node inside an iteration."""
+        """Return the ticks for changing a task's node inside an iteration."""
         edges = self.graphs.edges.get(self.template, [])
         return max([delay for u, v, lag, delay in edges if lag and u == v == task], default=0)
 
     def _check_time(self, s: Segment) -> None:
-        """Rule 1, and that what happens between two segments is what the first says."""
+        """Check rule 1, and that the change between two segments is the outcome of the first."""
         before = self.before
         if before is None:
             arrival = int(self.jobs.arrival[self.job])
@@ -317,7 +318,7 @@ class _Job:
             self.findings.add("move", f"{self.name}: moves at {before.end}: movement is '{self.movement}'")
 
     def _check_places(self, s: Segment) -> None:
-        """Rules 1, 5 and 7: gangs are whole, nodes are eligible and have not failed."""
+        """Check rules 1, 5 and 7: gangs are complete, nodes are eligible and have not failed."""
         for node in set(s.nodes) - {-1}:
             if any(s.start < end and s.end > start for start, end in self.failures.get(node, ())):
                 self.findings.add(
@@ -332,7 +333,7 @@ class _Job:
             self.findings.add("type", f"{self.name}: from {s.start} on it holds nodes of several types")
 
     def _check_return(self, s: Segment) -> None:
-        """Rule 4: where tasks go that were not there before, and when."""
+        """Check rule 4: nodes and times of tasks with a new place."""
         before = self.before
         inside = self.progress != math.floor(self.progress)
         for task, node in enumerate(s.nodes):
@@ -358,7 +359,8 @@ class _Job:
 
 
 def _check_capacity(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> None:
-    """Rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes."""
+    """Check rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes.
+    """
     demand, held = jobs.demand.tolist(), (jobs.duration > 0).tolist()
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for job, segments in by_job.items():
@@ -381,7 +383,7 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Find
 
 
 def _check_ticks(wake: Wake, tick: int, by_job: dict[int, list[Segment]], asked: set[int], findings: Findings) -> None:
-    """Rule 8."""
+    """Check rule 8."""
     for job, segments in by_job.items():
         slowed = {s.end for s in segments if s.outcome == SLOW}
         for s in segments:

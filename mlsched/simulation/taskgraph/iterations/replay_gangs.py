@@ -1,10 +1,10 @@
-"""The independent check of runs of gangs without graphs, over all segments at once, in columns.
+"""Independent check of runs of gangs without graphs, over all segments at once, in columns.
 
-It decides whether such a run is sound by the rules of `replay`, and leaves the sentences about a run that is not to
-it. `None`: this check does not cover the run (graphs, parts of GPUs, drawn usage, jobs that were told to stop, ticks
-alone, movement that is bound to nodes, or numbers beyond 64 bits).
+It decides whether such a run is sound by the rules of `replay`, which then writes the sentences about an unsound run.
+`None` means that this check does not cover the run: graphs, parts of GPUs, drawn usage, changed iteration limits, ticks
+only, movement that is bound to nodes, or numbers beyond 64 bits.
 
-Shares no code with the engine.
+The module shares no code with the engine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def is_sound(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments) -> bool | None:
-    """Return whether a run keeps all rules; None if this check does not cover it."""
+    """Check whether a run keeps all rules; None if this check does not cover it."""
     if not _covers(jobs, options, scheduling_events, log):
         return None
     if not len(jobs.arrival) or not log.rows:
@@ -52,10 +52,12 @@ def _covers(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments
 
 
 class _Check:
-    """The segments as columns, by job and then by time. Each rule is a method; True: no segment breaks it.
+    """Segments as columns, by job and then by time. Each rule is a method; True: all segments keep it.
 
-    `named`: whether all rows name jobs, nodes and outcomes; else nothing else is there. `again`: whether a segment is
-    not the first of its job; `before`: of those, the segment before it is the row before.
+    Attributes:
+        named: All rows name jobs, nodes and outcomes; otherwise the other attributes are missing.
+        again: The segment is not the first of its job.
+        before: Previous segment of those, in the row before.
     """
 
     def __init__(self, jobs: Jobs, options: Options, log: Segments) -> None:
@@ -75,10 +77,10 @@ class _Check:
         order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
         offset = (np.cumsum(count) - count)[order]
         self.count = count[order]
-        self.first = np.cumsum(self.count) - self.count  # of each segment, its first place
+        self.first = np.cumsum(self.count) - self.count  # first place of each segment
         within = np.arange(len(node)) - np.repeat(self.first, self.count)
         self.node = node[np.repeat(offset, self.count) + within]
-        self.of = np.repeat(np.arange(len(order)), self.count)  # of each place, its segment
+        self.of = np.repeat(np.arange(len(order)), self.count)  # segment of each place
         self.task = spans[template[order], 0][self.of] + within
         columns = rows[order].T
         self.job, self.start, self.end, self.finished, self.part, self.lead, self.cycle, self.delay = columns[:8]
@@ -91,12 +93,12 @@ class _Check:
         self.movement = given if options.movement == "given" else options.movement
 
     def _before(self, column: IntArray) -> IntArray:
-        """Of each segment, the entry of the segment before it."""
+        """Return the entry of the segment before each segment."""
         return np.asarray(np.r_[column[:1], column[:-1]])
 
     @property
     def _length(self) -> IntArray:
-        """10^-6 ticks of an iteration of each segment."""
+        """Return the length of an iteration of each segment, 10^-6 ticks."""
         jobs, tasks = self.jobs, self.task[self.first]
         longest = np.maximum.reduceat(jobs.duration, np.array([begin for begin, _ in jobs.tasks]))
         length = longest[jobs.template[self.job]] * jobs.scale[self.job]
@@ -106,7 +108,7 @@ class _Check:
         return np.asarray(np.maximum(length, 1))
 
     def fits_64_bits(self) -> bool:
-        """Return whether no product below wraps, in floats."""
+        """Check in floats that the products below do not wrap."""
         jobs = self.jobs
         slow = float(jobs.slowness.max(initial=WHOLE))
         length = float(jobs.duration.max()) * float(jobs.scale.max()) * max(1.0, slow / WHOLE)
@@ -124,7 +126,7 @@ class _Check:
         return bool(within and float(jobs.pause_cost.max(initial=0)) < MOST)
 
     def time(self) -> bool:
-        """Rule 1: segments follow each other, from the arrival to the end of every job."""
+        """Check rule 1: segments follow each other, from the arrival to the end of every job."""
         again = self.again
         late = self.start[~again] < self.jobs.arrival[self.job[~again]]
         overlap = self.start[again] < self._before(self.end)[again]
@@ -133,7 +135,7 @@ class _Check:
         return bool(ends) and not (late.any() or overlap.any() or lost)
 
     def interruptions(self) -> bool:
-        """Rules 1 and 4: what happens between two segments is what the first says, and may be."""
+        """Check rules 1 and 4: the change between two segments is the outcome of the first, and allowed."""
         again = self.again
         joined = again & (self.start == self._before(self.end))
         moved = np.zeros(len(self.job), dtype=np.bool_)
@@ -149,7 +151,7 @@ class _Check:
         return not (wrong | paused | strayed).any()
 
     def _fails_at_end(self) -> Flags:
-        """Of each segment, whether one of its nodes fails when it ends."""
+        """Return for each segment whether one of its nodes fails at its end."""
         found = np.zeros(len(self.job), dtype=np.bool_)
         jobs = self.jobs
         for node, start in zip(jobs.failure_node.tolist(), jobs.failure_from.tolist(), strict=True):
@@ -157,7 +159,7 @@ class _Check:
         return found
 
     def places(self) -> bool:
-        """Rule 5: nodes are eligible, and those of a job are of one type."""
+        """Check rule 5: nodes are eligible, and those of a job are of one type."""
         jobs = self.jobs
         if (jobs.eligible[jobs.task_class[self.task], self.node] == 0).any():
             return False
@@ -165,21 +167,21 @@ class _Check:
         return bool((kinds == kinds[self.first][self.of]).all())
 
     def pace(self) -> bool:
-        """Rule 3: iterations take as long as stated, and a pause costs its price."""
+        """Check rule 3: iterations take their stated time, and a pause costs its price."""
         due = self.again & np.isin(self._before(self.outcome), (PAUSE, MOVE, FAIL))
         length = self._length
         right = (self.lead == length) & (self.cycle == length) & (self.delay == 0)
         return bool((right & (self.cost == np.where(due, self.jobs.pause_cost[self.job], 0))).all())
 
     def work(self) -> bool:
-        """Rule 2: work is conserved; the numbers of a segment follow from those of the one before."""
+        """Check rule 2: work is conserved; the numbers of a segment follow from those of the previous one."""
         total, length, part = self.jobs.max_iterations[self.job], self._length, self.part
         if ((part < 0) | (part >= WHOLE) | (self.finished < 0) | (self.finished >= total)).any():
             return False
         ticks = np.maximum(0, (self.end - self.start) * WHOLE - self.cost)
         head = (WHOLE - part) * length  # 10^-12 ticks
         short, part_of_it = head // WHOLE, head % WHOLE  # in 10^-6 ticks, and the rest
-        over = ticks >= short + (part_of_it > 0)  # the iteration under way has ended
+        over = ticks >= short + (part_of_it > 0)  # the current iteration has ended
         since = np.where(over, ticks - short, 0)
         whole = np.where(over, (since - (part_of_it > 0)) // length, 0)
         rest = (since - whole * length) * WHOLE - part_of_it
@@ -202,7 +204,7 @@ class _Check:
         return bool((same[again]).all() and fresh[~again].all() and complete[idle].all())
 
     def failures(self) -> bool:
-        """Rule 7: no segment is on a node that has failed."""
+        """Check rule 7: segments are never on a failed node."""
         jobs, start, end = self.jobs, self.start[self.of], self.end[self.of]
         columns = (jobs.failure_node, jobs.failure_from, jobs.failure_to)
         return not any(
@@ -211,7 +213,9 @@ class _Check:
         )
 
     def capacity(self) -> bool:
-        """Rule 5: on every node, at every time, no more is in use than there is; an end frees before a start takes."""
+        """Check rule 5: on every node, at every time, the use is within the capacity; an end frees before a start
+        takes.
+        """
         real = self.start[self.of] < self.end[self.of]
         node, task, of = self.node[real], self.task[real], self.of[real]
         sign = np.repeat([1, -1], len(node))
@@ -219,5 +223,5 @@ class _Check:
         node, task = np.tile(node, 2), np.tile(task, 2)
         order = np.lexsort((sign, time, node))
         node, amounts = node[order], (sign[:, None] * self.held[task])[order]
-        use = np.cumsum(amounts, axis=0)  # what was used of one node is all free before the next begins
+        use = np.cumsum(amounts, axis=0)  # all used amounts of one node are free before the next begins
         return bool((use <= self.jobs.node_capacity[node]).all())

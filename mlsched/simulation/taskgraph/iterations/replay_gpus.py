@@ -1,8 +1,8 @@
-"""The part of the replay check that is about the GPUs of a node, where these are told apart (`gpu_unit`).
+"""Part of the replay check on individual GPUs of a node (`gpu_unit`).
 
-A task holds as many GPUs of its node as it asks for: one that it shares, or whole ones that it has for itself; none if
-it asks for none or takes no time. On every GPU, at every time: the parts that are held <= the unit.
-Shares no code with the engine; plain Python.
+A task uses the GPUs of its node that it demands: one that it shares, or complete ones that it has exclusively; zero if
+it demands zero or takes no time. On every GPU, at every time: the parts in use <= the unit. The module shares no code
+with the engine and uses plain Python.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMES = ("gpu", "gpu_percent", "gpu_milli")
 
 
 def check(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> None:
-    """Report what is wrong with the GPUs in these segments."""
+    """Report the violations on GPUs in these segments."""
     unit = jobs.gpu_unit
     if not unit:
         for job, segments in by_job.items():
@@ -51,7 +51,7 @@ def check(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> N
                         changes[node, gpu] += [(s.start, min(need, unit)), (s.end, -min(need, unit))]
     for (node, gpu), events in changes.items():
         use = 0
-        for time, amount in sorted(events):  # at one instant, what leaves comes before what is taken
+        for time, amount in sorted(events):  # at one instant, releases come before starts
             use += amount
             if amount > 0 and use > unit:
                 findings.add("capacity", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")

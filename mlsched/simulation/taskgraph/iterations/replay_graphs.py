@@ -1,6 +1,6 @@
-"""How long iterations take by the graphs of a workload, for the independent check of runs: in plain lists.
+"""Lengths of iterations by the graphs of a workload, for the independent check of runs: in plain lists.
 
-Shares no code with the engine.
+The module shares no code with the engine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ WHOLE = 10**6
 
 
 class Graphs:
-    """What the check needs of the templates' graphs, in plain lists."""
+    """Templates' graphs for the check, in plain lists."""
 
     def __init__(self, jobs: Jobs) -> None:
         self.duration = jobs.duration.tolist()
@@ -24,9 +24,13 @@ class Graphs:
             self.edges[template].append((u - first, v - first, lag, delay))
 
     def lengths(self, stated: list[int], template: int, nodes: tuple[int, ...], slow: list[int]) -> tuple[int, int]:
-        """Lengths of the first iteration and of the second on these nodes, where each task takes so long as stated.
+        """Return the lengths of the first and second iteration on these nodes, in 10^-6 ticks.
 
-        All in 10^-6 ticks; slow: how much longer each task takes than stated, ppm.
+        Args:
+            stated: Stated time of each task, 10^-6 ticks.
+            template: Number of the template.
+            nodes: Node of each task.
+            slow: Slowdown of each task, ppm.
         """
         edges = self.edges.get(template, [])
         took = [-(-ticks * factor // WHOLE) for ticks, factor in zip(stated, slow, strict=True)]
@@ -37,7 +41,14 @@ class Graphs:
     def _ends(
         self, took: list[int], edges: list[tuple[int, int, int, int]], nodes: tuple[int, ...], before: list[int] | None
     ) -> list[int]:
-        """When the tasks end, counted from the iteration's begin: raised until no edge is hurt."""
+        """Return the ends of the tasks, from the iteration's beginning: raised until all edges are satisfied.
+
+        Args:
+            took: Time of each task.
+            edges: Edges of the graph.
+            nodes: Node of each task.
+            before: Ends in the previous iteration.
+        """
         ends = list(took)
         changed = True
         while changed:

@@ -1,8 +1,8 @@
-"""The part of the replay check that is about usage: what the tasks used at every time, and how much slower they were.
+"""Part of the replay check on usage: the usage of tasks at every time, and their slowdown.
 
-Recomputed from the placements in the log and the options alone, node by node: a node's tasks and what they use only
-change where one comes or goes and where a new period begins (see `usage.py` for what is drawn, at a start and by
-period). Shares no code with the engine; plain Python.
+It is recomputed from the placements in the log and the options only, node by node. A node's tasks and their usage only
+change if a task starts or leaves, and at the beginning of a period (see `usage.py` for the draws, at a start and by
+period). The module shares no code with the engine and uses plain Python.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAMES = ("gpu", "gpu_percent", "gpu_milli")
 
 
 def splitmix(key: int, word: int) -> int:
-    """SplitMix64 of a key and a further number."""
+    """Compute SplitMix64 of a key and a further number."""
     z = (key + (word + 1) * 0x9E3779B97F4A7C15) % WORD
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % WORD
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
@@ -34,7 +34,7 @@ def splitmix(key: int, word: int) -> int:
 
 
 class _Task:
-    """A task of a job in its place, which it took at `start`, and what it uses."""
+    """Task of a job in its place, which it took at `start`, and its usage."""
 
     def __init__(
         self, jobs: Jobs, options: Options, job: int, task: int, node: int, gpus: tuple[int, ...], start: int
@@ -52,7 +52,7 @@ class _Task:
         self.changes: list[tuple[int, int]] = []  # (time, its slowdown from then on, ppm)
 
     def usage(self, period: int) -> list[int]:
-        """What it uses of each resource."""
+        """Return its usage of each resource."""
         if period != self._period:
             self._period, self._usage = period, []
             word = 2**40 + self._start if period == self._first else period
@@ -63,12 +63,12 @@ class _Task:
         return self._usage
 
     def most(self) -> list[int]:
-        """What it may use at most, in any period."""
+        """Return its largest usage in any period."""
         return [base * (WHOLE + self._half) // WHOLE for base in self.base]
 
 
 class Slowdowns:
-    """By how much each task slowed down when, of a whole run; and `above`, as `Segments` has it."""
+    """Slowdown of each task over time, in a complete run; and `above`, as in `Segments`."""
 
     def __init__(self, jobs: Jobs, options: Options, by_job: dict[int, list[Segment]]) -> None:
         self._jobs, self._every = jobs, options.usage_every
@@ -88,17 +88,17 @@ class Slowdowns:
             self._changes[task.job, task.task] += task.changes
 
     def at(self, job: int, task: int, time: int) -> int:
-        """The slowdown of a task from this time on, ppm."""
+        """Return the slowdown of a task from this time on, ppm."""
         changes = self._changes.get((job, task), [])
         place = bisect_right(changes, (time, WORD))
         return changes[place - 1][1] if place else WHOLE
 
     def may_change(self, time: int) -> bool:
-        """Whether anything could change a slowdown at that time: a new period, or a task that comes or goes."""
+        """Check whether a slowdown could change at that time: a new period, or a task that starts or leaves."""
         return time % self._every == 0 or time in self._instants
 
     def within(self, job: int, count: int, start: int, end: int) -> list[int]:
-        """Times between two times at which the slowdown of any of a job's tasks changes."""
+        """Return the times in a span at which the slowdown of any of a job's tasks changes."""
         shared: set[int] = set()
         for task in range(count):
             changes = self._changes.get((job, task), [])
@@ -109,7 +109,7 @@ class Slowdowns:
         return sorted(shared)
 
     def _sweep(self, node: int, events: list[tuple[int, int, _Task]]) -> None:
-        """Go through a node's time."""
+        """Process a node's time."""
         there: dict[tuple[int, int], _Task] = {}
         now, at = 0, 0
         while at < len(events):
@@ -132,9 +132,9 @@ class Slowdowns:
     def _sums(
         self, node: int, there: dict[tuple[int, int], _Task], period: int | None
     ) -> Iterator[tuple[int, int, int, list[_Task]]]:
-        """(resource, usage, capacity, the tasks that use it) of the node, or of each of its GPUs.
+        """Yield (resource, usage, capacity, tasks that use it) of the node, or of each of its GPUs.
 
-        period: None - the most that may be used.
+        With the period None, usage is the largest possible.
         """
         used = [(task, task.most() if period is None else task.usage(period)) for task in there.values()]
         for r, capacity in enumerate(self._jobs.node_capacity[node].tolist()):
@@ -149,7 +149,15 @@ class Slowdowns:
                 yield r, sum(u for _, u in shares), self._jobs.gpu_unit, [task for task, u in shares if u]
 
     def _slow(self, node: int, there: dict[tuple[int, int], _Task], period: int, ticks: int, now: int) -> None:
-        """What happens on a node for so many ticks from now on."""
+        """Compute slowdowns on a node for `ticks` ticks from now on.
+
+        Args:
+            node: Number of the node.
+            there: Tasks on the node.
+            period: Number of the period.
+            ticks: Length of the time.
+            now: Start of the time.
+        """
         slow = dict.fromkeys(there, WHOLE)
         for r, usage, capacity, users in self._sums(node, there, period):
             if usage > capacity:
@@ -164,7 +172,7 @@ class Slowdowns:
 
 
 def _stays(jobs: Jobs, options: Options, job: int, segments: list[Segment]) -> Iterator[tuple[int, int, _Task]]:
-    """(start, end, task) of all times that a task of a job spent in one place."""
+    """Yield (start, end, task) for each stay of a job's task in one place."""
     open_: dict[int, tuple[int, int, _Task]] = {}
     for s in segments:
         for task, (node, gpus) in enumerate(s.places):

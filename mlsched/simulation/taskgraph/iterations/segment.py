@@ -1,4 +1,4 @@
-"""A job that holds nodes between two events of the iteration engine: how far it is at any time, and when it ends."""
+"""Job with nodes between two events of the iteration engine: its progress at any time, and its end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 @dataclasses.dataclass(slots=True)
 class Segment:
-    """A job that holds nodes: since when, with which progress, and how fast it runs (`first` 0: not at all)."""
+    """Job with nodes: start, progress and pace of the segment (`first` 0: without progress)."""
 
     start: int
     finished: int
@@ -18,14 +18,14 @@ class Segment:
     first: int = 0
     cycle: int = 0
     delay: int = 0
-    cost: int = 0  # 10^-6 ticks after the delay without progress, since the job goes on after a pause
-    later: bool = False  # the iteration under way is not the first since the job last started
+    cost: int = 0  # 10^-6 ticks without progress after the delay, since the job continues after a pause
+    later: bool = False  # the current iteration is not the first since the job last started
     gpus: tuple[tuple[int, ...], ...] = ()
 
     def progress(self, time: int) -> tuple[int, int, int]:
-        """Finished iterations and ppm of the next at a time, and the tick in which the last one of this segment ended.
+        """Return finished iterations and ppm of the next at a time, and the end of the segment's last one.
 
-        The tick is -1 where none has.
+        The end is a tick, -1 if iterations did not end in it.
         """
         elapsed = max(0, (time - self.start - self.delay) * WHOLE - self.cost)
         head = (WHOLE - self.part) * self.first  # in 10^-12 ticks, to be exact
@@ -37,12 +37,12 @@ class Segment:
         return self.finished + 1 + whole, rest // self.cycle, self.start + self.delay + end
 
     def length(self, iterations: int) -> int:
-        """Ticks from the segment's start until the job has so many iterations in all."""
+        """Return the ticks from the segment's start until the job has this total number of iterations."""
         work = (WHOLE - self.part) * self.first + (iterations - self.finished - 1) * self.cycle * WHOLE
         return self.delay - (-(self.cost * WHOLE + work) // WHOLE**2)
 
     def rest(self, time: int) -> Segment:
-        """What follows from a time on with the same nodes; its pace is still to be said."""
+        """Return the rest from a time on with the same nodes; its pace is set later."""
         finished, part, boundary = self.progress(time)
         return Segment(
             time,

@@ -1,4 +1,4 @@
-"""The shape of a log's jobs: which tasks they have, a task being what a job holds on one node."""
+"""Tasks of a log's jobs; a task is the part of a job on one node."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ def shapes(
     stated: IntArray | None = None,
     parts: Sequence[IntArray] = (),
 ) -> list[IntArray]:
-    """Of each job, what each of its tasks asks for: tasks x resources.
+    """Return the demands of each job's tasks, shape (tasks, resources).
 
-    asked: jobs x resources, of the whole job; nodes: nodes x resources; counted: the resource by which tasks are made,
-    GPUs (or CPUs), of which `unit` is one; stated: of each job the nodes that its log names, below 1: none; parts: of
-    each job what its log says of each of its tasks (tasks x resources), without rows: nothing.
+    Other resources of a job are shared among its tasks by their GPUs, rounded up. A job that demands a share of each of
+    several GPUs has one task per GPU.
 
-    shape: "anywhere" - a task per GPU. "fewest" - one task where it fits a node, else tasks of a whole node's GPUs and
-    one of the remainder. Of nodes of several sizes, the largest is meant of which the empty cluster has as many as
-    the job then needs; where there are too few of all, the largest. "log" - the tasks that the log states; else as many
-    as it names nodes, which differ by at most one GPU; of a job of which it says neither, as "fewest".
-
-    What a job asks for of other resources is shared among its tasks as their GPUs are, rounded up. A job that asks for
-    a share of each of several GPUs has a task per GPU.
+    Args:
+        asked: Total demand of each job, shape (jobs, resources).
+        nodes: Capacities, shape (nodes, resources).
+        counted: Resource by which tasks are made, GPUs (or CPUs).
+        shape: "anywhere": one task per GPU. "fewest": one task if it fits a node, else tasks of all GPUs of a node and
+            one of the remainder. With nodes of several sizes, the size is the largest with enough nodes in the empty
+            cluster, or the largest of all if every size has too few. "log": the tasks in the log; else as many as its
+            nodes, which differ by at most one GPU; without both, as "fewest".
+        unit: Amount of one GPU (or CPU).
+        stated: Logged number of nodes of each job, below 1: unknown.
+        parts: Logged demand of each job's tasks, shape (tasks, resources), without rows: unknown.
     """
     named = np.zeros(len(asked), dtype=np.int64) if stated is None or shape != "log" else stated
     there = np.sort(nodes[:, counted] // unit)[::-1]
@@ -55,7 +58,16 @@ def shapes(
 
 
 def _tasks(row: list[int], there: IntArray, counted: int, shape: str, unit: int, many: int) -> IntArray:
-    """The tasks of one job, the largest first."""
+    """Return the tasks of one job, the largest first.
+
+    Args:
+        row: Demand of the job.
+        there: GPUs of the nodes.
+        counted: Resource by which tasks are made.
+        shape: Option of that name.
+        unit: Amount of one GPU.
+        many: Logged number of nodes.
+    """
     amount = row[counted]
     count = max(-(-amount // unit), 1)
     if count == 1 or amount % unit or shape == "anywhere":
@@ -68,7 +80,7 @@ def _tasks(row: list[int], there: IntArray, counted: int, shape: str, unit: int,
 
 
 def fewest(count: int, there: IntArray) -> list[int]:
-    """GPUs of each task of a job of so many, on nodes that have so many (`there`, the most first)."""
+    """Return the GPUs of each task of a job with `count` GPUs, on nodes with `there` GPUs (the most first)."""
     for size in np.unique(there[there > 0])[::-1].tolist():
         full, rest = divmod(count, size)
         able = there >= size

@@ -1,4 +1,4 @@
-"""Fair shares over the queues of an engine: the pool whose running jobs have least is served next.
+"""Fair shares over the queues of an engine: the pool with the least running resources is served next.
 
 A pool is a user. Each pool has queues of its own, one per shape. Within a round shares only grow, so that an outdated
 share in the heap is corrected when it is popped.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Shares:
-    """The amounts that the running jobs of each pool hold; see `Order.pools`."""
+    """Amounts used by the running jobs of each pool; see `Order.pools`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._world = engine, engine.world
@@ -37,21 +37,21 @@ class Shares:
         return job.template + self._shapes * self._engine.facts.user[job.number]
 
     def change(self, job: JobState, sign: int) -> None:
-        """A job runs from now on (1), or does not any more (-1)."""
+        """Add (1) or remove (-1) a running job."""
         held = self._held[self._engine.facts.user[job.number]]
         held[:] = [had + sign * amount for had, amount in zip(held, self._amounts[job.template], strict=True)]
 
     def _share(self, number: int) -> float:
-        """The share of the pool of a queue."""
+        """Return the share of the pool of a queue."""
         held = self._held[number // self._shapes]
         return max([amount / total for amount, total in zip(held, self._total, strict=True)], default=0.0)
 
     def serve(self) -> None:
-        """Again and again start a job of the pool with the least share; of equals, the earlier arrival."""
+        """Repeatedly start a job of the pool with the least share; ties are broken by arrival."""
         engine, world = self._engine, self._world
         heads = [(self._share(number), entry, number) for entry, number in engine.heads()]
         heapq.heapify(heads)
-        full: set[int] = set()  # shapes that found no room
+        full: set[int] = set()  # shapes without room
         while heads:
             share, entry, number = heads[0]
             if number % self._shapes in full:

@@ -1,4 +1,4 @@
-"""Clusters that are made for a log: for a load, or by the log's own peak.
+"""Clusters made for a log: for a load, or by the log's own peak.
 
 A peak is the largest use at one moment, over all nodes and, if the log names nodes, on each of them.
 """
@@ -18,17 +18,17 @@ from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 Floats = npt.NDArray[np.float64]
 
-#: GPUs (or CPUs) of a node, if no job of the log needs more on one.
+#: GPUs (or CPUs) of a node, if the log's jobs do not need more on one.
 A_NODE = 8
-#: The load of a cluster for a log that does not say when its jobs ran.
+#: Load of a cluster for a log without run times.
 LOAD = 0.8
 _GPU = RESOURCES.index("gpu_milli")
 
 
 def for_load(asked: Asked, arrival: IntArray, ticks: Floats, load: float) -> tuple[IntArray, str]:
-    """Return equal nodes (nodes x RESOURCES) for a load while jobs arrive, and a sentence on them.
+    """Return equal nodes (nodes, RESOURCES) for a load while jobs arrive, and a sentence on them.
 
-    The load is the mean use until the last arrival over the capacity, if each job started when it arrived. Logs whose
+    The load is the mean use until the last arrival over the capacity, if each job started at its arrival. Logs whose
     jobs all arrive at once have it over the time of the longest job.
     """
     span = float(arrival[-1] - arrival[0]) if len(arrival) else 0.0
@@ -43,16 +43,16 @@ def for_load(asked: Asked, arrival: IntArray, ticks: Floats, load: float) -> tup
 
 
 def equal_nodes(asked: Asked, count: int, size: int) -> IntArray:
-    """Return nodes of `size` GPUs (or CPUs), and of other resources as much as any mix of jobs needs with them."""
+    """Return nodes of `size` GPUs (or CPUs), with enough other resources for any mix of jobs."""
     node = size * asked.by_gpu().max(axis=0)
     node[asked.counted] = 1000 * size
     return np.repeat([node], count, axis=0)
 
 
 def by_peak(jobs: Jobs, asked: Asked) -> tuple[IntArray, str]:
-    """Return equal nodes (nodes x RESOURCES) that hold the most that ran at once, and a sentence on them.
+    """Return equal nodes (nodes, RESOURCES) with room for the log's peak use, and a sentence on them.
 
-    jobs: the workload of the log on any nodes on which each of its jobs fits.
+    `jobs` is the workload of the log on any nodes on which each of its jobs fits.
     """
     column = jobs.resources.index(RESOURCES[asked.counted])
     most = _largest(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
@@ -71,7 +71,7 @@ def by_peak(jobs: Jobs, asked: Asked) -> tuple[IntArray, str]:
 def by_names(jobs: Jobs) -> tuple[Nodes, str] | None:
     """Return the nodes that the log names, each as large as its own peak, and a sentence; None if it names too few.
 
-    A run of which the log does not say how many GPUs it has on each node has equal shares, rounded up.
+    A run without logged GPUs per node has equal shares, rounded up.
     """
     runs = len(jobs.logged_job)
     named = jobs.place_name >= 0
@@ -100,7 +100,7 @@ def by_names(jobs: Jobs) -> tuple[Nodes, str] | None:
 
 
 def enlarged(jobs: Jobs) -> Jobs:
-    """Return the workload on nodes that hold the log's own run: shares of tasks are rounded up."""
+    """Return the workload on nodes with room for the log's own run: shares of tasks are rounded up."""
     most = _largest(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
     lacking = np.maximum(most - jobs.node_capacity.sum(axis=0), 0)
     if not lacking.any():
@@ -109,13 +109,13 @@ def enlarged(jobs: Jobs) -> Jobs:
 
 
 def _largest(where: IntArray, jobs: Jobs, amounts: IntArray, places: int, runs: IntArray | None = None) -> IntArray:
-    """Return the most in use at one moment: places x resources. runs: the logged run of each amount."""
+    """Return the peak use, shape (places, resources); `runs` has the logged run of each amount."""
     start = jobs.logged_start if runs is None else jobs.logged_start[runs]
     end = jobs.logged_end if runs is None else jobs.logged_end[runs]
     found = np.zeros((places, amounts.shape[1]), dtype=np.int64)
     at, times = np.concatenate([where, where]), np.concatenate([end, start])
     for r in range(amounts.shape[1]):
         change = np.concatenate([-amounts[:, r], amounts[:, r]])
-        order = np.lexsort((change, times, at))  # of a moment, ends come first; the sum at each place returns to 0
+        order = np.lexsort((change, times, at))  # at one moment, ends come first; the sum at each place returns to 0
         np.maximum.at(found[:, r], at[order], np.cumsum(change[order]))
     return found

@@ -1,4 +1,4 @@
-"""Where workloads of the iteration engine come from: traces and drawn gangs, and the task engine's own as they are."""
+"""Sources of workloads of the iteration engine: traces and drawn gangs, and the task engine's own ones."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from mlsched.simulation.taskgraph.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 
-#: GPUs of gangs that are drawn -> share of the jobs.
+#: GPUs of drawn gangs -> share of the jobs.
 GANGS = {1: 0.8, 2: 0.08, 4: 0.07, 8: 0.05}
 
 
 def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
-    """A workload of the task engine as it is: a template a job, jobs in order of arrival.
+    """Convert a workload of the task engine: one template per job, jobs in order of arrival.
 
-    gang: all tasks of a job start and pause in one round.
+    With `gang`, all tasks of a job start and pause in one round.
     """
     horizon, order = workload.horizon, np.argsort(workload.horizon.arrival, kind="stable")
     count = len(horizon.arrival)
@@ -57,7 +57,7 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
 
 
 def _converted(graph: str) -> Callable[..., Jobs]:
-    """The maker of a synthetic workload of the task engine, with its parameters; its jobs are gangs here."""
+    """Return the maker of a synthetic workload of the task engine, with its parameters; its jobs are gangs here."""
 
     @functools.wraps(of_tasks.generated)
     def made(**options: Any) -> Jobs:
@@ -81,12 +81,22 @@ def gangs(
     pause_cost: Annotated[float, Range(0, 10**6)] = 0.0,
     movement: Literal["anytime", "between_iterations", "none"] = "none",
 ) -> Jobs:
-    """Gangs of 1, 2, 4 and 8 GPUs (80, 8, 7 and 5 % of the jobs) that arrive at random, a Poisson process.
+    """Draw gangs of 1, 2, 4 and 8 GPUs (80, 8, 7 and 5 % of the jobs) with Poisson arrivals.
 
-    Running times are log-normal with median `length` ticks (sigma 1.5), in iterations of `iteration` ticks; a tick is a
-    minute. load: work over what the cluster's GPUs do while jobs arrive. error: schedulers are told lengths off by up
-    to twice this share. shape: "fewest" - a job has a task on each of as few nodes as hold it; "anywhere" - a task per
-    GPU. pause_cost: seconds; movement: as for a log.
+    Running times are log-normal (sigma 1.5); a tick is a minute.
+
+    Args:
+        jobs: Number of jobs.
+        seed: Seed of the draws.
+        nodes: Number of nodes.
+        gpus: GPUs of a node.
+        length: Median running time in ticks.
+        iteration: Ticks of an iteration.
+        load: Work over the capacity of the cluster's GPUs while jobs arrive.
+        error: Estimates of lengths are off by up to twice this share.
+        shape: "fewest": a job has a task on each of the fewest possible nodes. "anywhere": one task per GPU.
+        pause_cost: Pause cost in seconds.
+        movement: As for a log.
     """
     rng = np.random.default_rng([seed, jobs])
     sizes = [size for size in GANGS if size <= nodes * gpus]

@@ -1,4 +1,4 @@
-"""The state of one job in a running world: its progress, the resources that it uses, and its tasks."""
+"""State of one job in a running world: its progress, the resources that it uses, and its tasks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 
 class JobState:
-    """A job that is in the system. Columns of snapshots are written from it (`view`).
+    """Job in the system. Columns of snapshots are written from it (`view`).
 
-    `part`: ppm done of the iteration under way when the tasks last started; `since`: the time up to which service is
-    counted; `begin`: when iterations continue (-1: they do not); `head`, `cycle`: 10^-6 ticks from then to the end of
-    the iteration under way, and of each later one; `cost`: of the former, those without work since the job continues
-    after a pause. `counted`, `held`: service and used amount of each resource. `state`, `node`, `gpu`, `start`,
-    `waiting_since`, `home`, `last_end`: one entry per task, in tuples that are replaced and never changed. `serial`
-    distinguishes the events of the present segment; `resuming`: a task paused or moved since the job was last wholly
-    placed; `owed`: ticks of fetching before moved tasks work.
+    Attributes:
+        part: Work on the current iteration when the tasks last started, ppm.
+        since: Time up to which service is counted.
+        begin: Time when iterations continue (-1: they do not).
+        head, cycle: 10^-6 ticks from `begin` to the end of the current iteration, and of each later one.
+        cost: Part of `head` without work since the job continues after a pause.
+        counted, held: Service and used amount of each resource.
+        state, node, gpu, start, waiting_since, home, last_end: One entry per task, in tuples that are replaced and
+            never changed.
+        serial: Distinguishes the events of the current segment.
+        resuming: A task paused or moved since the job was last completely placed.
+        owed: Ticks of fetching before moved tasks work.
     """
 
     __slots__ = (
@@ -58,7 +63,16 @@ class JobState:
     )
 
     def __init__(self, number: int, template: int, tasks: int, arrival: int, stop_after: int, nothing: tuple[int, ...]):
-        """tasks: the number of its tasks; nothing: an amount of 0 of each resource."""
+        """Create the state of an arriving job.
+
+        Args:
+            number: Number of the job.
+            template: Its template.
+            tasks: Number of its tasks.
+            arrival: Time of arrival.
+            stop_after: Iteration limit.
+            nothing: Amount of 0 of each resource.
+        """
         self.number, self.template, self.stop_after = number, template, stop_after
         self.finished = self.part = self.preemptions = self.on_time = self.executed = self.placed = 0
         self.busy_since = self.since = self.head = self.cycle = self.cost = self.serial = self.owed = 0
@@ -73,10 +87,10 @@ class JobState:
         self.resuming = False
         self.entry: tuple[int, ...] = ()  # while it waits: its place in the queue of an order
         self.rank: tuple[int, ...] = ()  # while it runs: its rank in a preemptive order
-        self.shown: Any = None  # the job as the keys of an order see it
+        self.shown: Any = None  # the job in the form for keys of an order
 
     def row(self) -> tuple[int, ...]:
-        """The moving columns of jobs, in the order of `view.JOBS`."""
+        """Return the variable columns of jobs, in the order of `view.JOBS`."""
         return (
             self.stop_after,
             self.finished,
@@ -98,31 +112,31 @@ class JobState:
         )
 
     def task_columns(self) -> tuple[tuple[int, ...], ...]:
-        """The moving columns of its tasks, in the order of `view.TASKS`."""
+        """Return the variable columns of its tasks, in the order of `view.TASKS`."""
         return (self.state, self.node, self.gpu, self.start, self.waiting_since, self.home, self.last_end)
 
     @property
     def lacks(self) -> bool:
-        """Whether a task holds no node."""
+        """Check whether a task is unplaced."""
         return self.placed < len(self.node)
 
     def starts(self, task: int, node: int, gpu: int, now: int) -> None:
-        """A task starts on a node, or moves there."""
+        """Start a task on a node, or move it there."""
         self.state, self.node = _with(self.state, task, RUNNING), _with(self.node, task, node)
         self.gpu, self.start = _with(self.gpu, task, gpu), _with(self.start, task, now)
 
     def start_all(self, nodes: tuple[int, ...], gpus: tuple[int, ...], now: int) -> None:
-        """All tasks start."""
+        """Start all tasks."""
         count = len(nodes)
         self.state, self.node, self.gpu, self.start = (RUNNING,) * count, nodes, gpus, (now,) * count
 
     def pauses(self, task: int, now: int) -> None:
-        """A task holds no node any more, and may continue later."""
+        """Pause a task, which releases its node and may continue later."""
         self.state, self.gpu = _with(self.state, task, PAUSED), _with(self.gpu, task, -1)
         self.waiting_since = _with(self.waiting_since, task, now)
 
     def pause_all(self, nodes: tuple[int, ...], now: int) -> None:
-        """No task holds a node any more, of those that did (on `nodes`)."""
+        """Pause all placed tasks (on `nodes`)."""
         if min(nodes) < 0:
             for task, node in enumerate(nodes):
                 if node >= 0:
@@ -132,14 +146,14 @@ class JobState:
         self.state, self.gpu, self.waiting_since = (PAUSED,) * count, (-1,) * count, (now,) * count
 
     def waits_again(self) -> None:
-        """The next iteration has not begun: nothing is left of tasks that hold no node."""
+        """Reset unplaced tasks to waiting before the next iteration."""
         for task, state in enumerate(self.state):
             if state == PAUSED:
                 self.state, self.node = _with(self.state, task, WAITING), _with(self.node, task, -1)
                 self.start = _with(self.start, task, 0)
 
     def hold(self, placed: int, amounts: tuple[int, ...], now: int) -> None:
-        """From now on, this many tasks use these amounts of the resources."""
+        """Set the number of placed tasks and their used amounts from now on."""
         ticks = now - self.since
         if ticks and self.placed:
             self.counted = tuple([c + h * ticks for c, h in zip(self.counted, self.held, strict=True)])
@@ -153,7 +167,7 @@ class JobState:
         self.held, self.placed, self.since, self.begin = amounts, placed, now, -1
 
     def run(self, segment: Segment) -> None:
-        """Iterations continue."""
+        """Continue the iterations."""
         self.head = segment.cost - (-(WHOLE - segment.part) * segment.first // WHOLE)
         self.begin = segment.start + segment.delay
         self.cycle, self.cost = segment.cycle, segment.cost
@@ -161,13 +175,13 @@ class JobState:
     def slowed(self, finished: int, on_time: int, boundary: int, nodes: tuple[int, ...]) -> None:
         """Count the progress of a segment that ends.
 
-        `part` is kept, since it is the part that was done of the iteration under way when the tasks last started.
+        `part` is kept, since it is the part of the current iteration that was done when the tasks last started.
 
         Args:
-            finished: iterations in all.
-            on_time: of the iterations in the segment, those that ended by the deadline.
-            boundary: when the last iteration of the segment ended, -1: none did.
-            nodes: the nodes of the tasks.
+            finished: Iterations in all.
+            on_time: Iterations of the segment that ended by the deadline.
+            boundary: End of the last iteration of the segment, -1: without.
+            nodes: Nodes of the tasks.
         """
         self.finished = finished
         self.on_time += on_time
@@ -177,11 +191,11 @@ class JobState:
             self.start = tuple([start if state == WAITING else boundary for start, state in states])
 
     def from_scratch(self) -> None:
-        """A job that holds nothing has lost all that it had done."""
+        """Discard all work of an unplaced job."""
         self.finished = self.on_time = self.part = 0
         self.home, self.last_end = (-1,) * len(self.home), (0,) * len(self.home)
 
 
 def _with(column: tuple[int, ...], task: int, value: int) -> tuple[int, ...]:
-    """The column with another entry for one task."""
+    """Return the column with another entry for one task."""
     return (*column[:task], value, *column[task + 1 :])

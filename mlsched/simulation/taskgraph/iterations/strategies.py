@@ -1,4 +1,4 @@
-"""Hypothesis strategies of workloads of the iteration engine: those of the task engine, their jobs as gangs."""
+"""Hypothesis strategies of workloads of the iteration engine: those of the task engine, with their jobs as gangs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
-#: Units of a GPU where the GPUs of a node are told apart.
+#: Units of an individual GPU.
 GPU = 4
 
 
@@ -26,11 +26,17 @@ GPU = 4
 def workloads(
     *, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10, gpus: bool = False
 ) -> SearchStrategy[Jobs]:
-    """Workloads with at most so many jobs, nodes, tasks and runs in all; jobs are slower or faster than their graphs.
+    """Return a strategy of workloads up to these totals; jobs are slower or faster than their graphs.
 
-    A node has room for all of a job's tasks that may run there, so that a gang never fails for how it is packed.
-    Jobs may pay for pauses. gpus: in half of the workloads, the GPUs of a node are told apart, 4 units each, and tasks
-    may share them.
+    A node has room for all of a job's tasks that may run there, so that packing never prevents a gang. Jobs may have a
+    pause cost.
+
+    Args:
+        jobs: Most jobs.
+        nodes: Most nodes.
+        tasks: Most tasks in all.
+        runs: Most runs in all.
+        gpus: In half of the workloads, GPUs are individual, 4 units each, and tasks may share them.
     """
     from hypothesis import strategies as st
 
@@ -74,7 +80,7 @@ def workloads(
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Options of the world, every field drawn; in half of the draws, usage is drawn."""
+    """Return a strategy of the world's options, every field drawn; in half of the draws, usage is drawn."""
     from hypothesis import strategies as st
 
     drawn = st.fixed_dictionaries(
@@ -89,6 +95,6 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
 
 def roomy(workload: Jobs) -> Jobs:
-    """The same jobs, where every node may run every task and has room for all jobs at once."""
+    """Return the same jobs on nodes that may each run every task and have room for all jobs at once."""
     capacity = with_room(workload, len(workload.template))
     return workload.replace(node_capacity=capacity, eligible=np.ones_like(workload.eligible))

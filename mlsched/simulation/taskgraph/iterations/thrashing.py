@@ -1,4 +1,4 @@
-"""Runs that pause jobs again and again without progress: found, so that they end, and remarked on."""
+"""Detection of runs that pause jobs again and again without progress, to end or remark on them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.placements import Placements
 
-#: Pauses without progress after which a run is stuck, besides so many per job that is not finished.
+#: Pauses without progress after which a run is stuck, plus a number per unfinished job.
 FRUITLESS, PER_JOB = 1000, 10
-#: A run with so many pauses at least is remarked on if most of them were shorter than their cost.
+#: Least number of pauses for a remark that most of them were shorter than their cost.
 MANY = 100
 REMEDY = "use a longer quantum or higher thresholds"
 
 
 class Thrashing:
-    """The pauses of a run since some job last got further, and those that were shorter than their cost."""
+    """Pauses of a run since the last progress of a job, and the pauses that were shorter than their cost."""
 
     def __init__(self) -> None:
         self._since = self._pauses = self._short = 0
@@ -26,13 +26,13 @@ class Thrashing:
         self._running: dict[int, tuple[int, int]] = {}
 
     def advanced(self) -> None:
-        """A job got further."""
+        """Record the progress of a job."""
         self._since = 0
         self._jobs.clear()
         self._running.clear()
 
     def paused(self, job: int, progress: bool) -> None:
-        """A job pauses; progress: it got further since it last started."""
+        """Record a pause of a job; `progress` is True if it progressed since it last started."""
         if progress:
             self.advanced()
         else:
@@ -40,19 +40,19 @@ class Thrashing:
             self._jobs.add(job)
 
     def resumed(self, idle: int, cost: int) -> None:
-        """A job continues after so many ticks, and pays so many 10^-6 ticks."""
+        """Record that a job continues after `idle` ticks, at a cost in 10^-6 ticks."""
         self._pauses += 1
         self._short += idle * WHOLE < cost
 
     def found(self, world: Placements) -> str:
-        """Return a sentence if nothing but fruitless pauses has happened for too long; else ""."""
+        """Return a sentence if only fruitless pauses have occurred for too long; else ""."""
         if self._since <= FRUITLESS + PER_JOB * world.unfinished():
             return ""
         running = {job.number: job.segment.progress(world.now)[:2] for job in world.segments.values() if job.segment}
         if any(before < running[job] for job, before in self._running.items() if job in running):
             self.advanced()
             return ""
-        if not self._running:  # look once more before the run is given up: a job that is not paused may get further
+        if not self._running:  # check again before the run is aborted: a running job may progress
             self._since, self._running = FRUITLESS, running
             return ""
         names = world.workload.job_names

@@ -1,17 +1,17 @@
-"""What running tasks use, apart from what they demand: drawn anew from time to time; too much of it slows them down.
+"""Usage of running tasks, in contrast to their demand: drawn periodically; usage above capacity slows tasks down.
 
-In period p (ticks p * every to (p + 1) * every - 1), a task that holds its node uses of resource r
+In period p (ticks p * every to (p + 1) * every - 1), a placed task uses of resource r
 
     base = demand * mean / 10^6,   usage = base * f / 10^6,   f = 10^6 + spread * sqrt(3) * 10^6 * d,
 
-all rounded down, with d even in (-1, 1): `noise(seed, job, task, resource, w)` of `GRAIN` values. The word w is p, or,
-in the period in which the task took its place (by a start, a move or the end of a pause; `usage_at_start`), `START`
-plus the tick at which it did. So what a task uses depends on its name, on the time and on when it started, whatever
-rule runs and wherever the task is.
+all rounded down, with d uniform in (-1, 1): `noise(seed, job, task, resource, w)` of `GRAIN` values. The word w is p.
+In the period in which the task took its place (by a start, a move or the end of a pause; `usage_at_start`), it is
+`START` plus the tick of that event. So a task's usage depends on its name, on the time and on its start, but not on the
+rule and the node.
 
-A node on which the usage of a resource adds up to more than its capacity slows all tasks that use the resource there by
-usage / capacity, rounded up to ppm; where GPUs are told apart, so does each GPU by itself (a task of several GPUs uses
-each of them alike), and the node's sum of that resource does not count. A task slows down by the largest of these.
+If the total usage of a resource on a node exceeds its capacity, all tasks that use the resource there slow down by
+usage / capacity, rounded up to ppm. With individual GPUs, each GPU does so separately (a task of several GPUs uses each
+of them equally), and the node's sum of that resource does not count. A task slows down by the largest of these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 Words = npt.NDArray[np.uint64]
 
-#: Noise has so many values.
+#: Number of values of the noise.
 GRAIN = 2**20
 #: Words of draws at a start begin here, above all numbers of periods.
 START = 2**40
@@ -37,7 +37,7 @@ _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4
 
 
 def mixed(key: Words, word: npt.ArrayLike) -> Words:
-    """A key made of a key and a further number: the step and the finaliser of SplitMix64 (Steele et al., 2014)."""
+    """Mix a key and a further number: the step and the finaliser of SplitMix64 (Steele et al., 2014)."""
     z = key + (np.atleast_1d(word).astype(np.uint64) + np.uint64(1)) * _STEP
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
@@ -45,22 +45,22 @@ def mixed(key: Words, word: npt.ArrayLike) -> Words:
 
 
 class Used(NamedTuple):
-    """The tasks that hold nodes, each named by its job and its place in it, and what they use of each resource."""
+    """Placed tasks, each named by its job and its place in it, and their usage of each resource."""
 
     job: IntArray
     task: IntArray
     amount: IntArray
 
     def copy(self) -> Used:
-        """The same, which nobody changes."""
+        """Return an immutable copy."""
         return Used(self.job.copy(), self.task.copy(), self.amount.copy())
 
 
 class Usage:
-    """The tasks that hold nodes, an entry (`slot`) each in no order, what they use, and by how much they slow down."""
+    """Placed tasks, one unordered entry (`slot`) each, their usage, and their slowdown."""
 
     def __init__(self, jobs: Jobs, options: Options, held: IntArray) -> None:
-        """held: of each task of the templates, what it holds of each resource."""
+        """Create the books; `held` has the use of each task of the templates per resource."""
         self._jobs, self._every, resources = jobs, options.usage_every, len(jobs.resources)
         self._at_start = options.usage_at_start
         self._half = round(options.usage_spread * math.sqrt(3) * WHOLE)
@@ -72,17 +72,17 @@ class Usage:
         self._pooled = [r for r in range(resources) if r != self._column]
         self._size, self._period = 0, -1
         self._slot: dict[tuple[int, int], int] = {}
-        self._names = np.zeros((6, 64), dtype=np.int64)  # job, task, node, its GPU, how many GPUs, slowdown in ppm
-        self._amounts = np.zeros((2, 64, resources), dtype=np.int64)  # base, and usage in the present period
+        self._names = np.zeros((6, 64), dtype=np.int64)  # job, task, node, its GPU, number of GPUs, slowdown in ppm
+        self._amounts = np.zeros((2, 64, resources), dtype=np.int64)  # base, and usage in the current period
         self._keys = np.zeros((64, resources), dtype=np.uint64)
-        self._came = np.zeros(64, dtype=np.int64)  # since when each holds its node
-        self.above = [0] * resources  # node-ticks (GPU-ticks where they are told apart) with more usage than there is
+        self._came = np.zeros(64, dtype=np.int64)  # placement time of each
+        self.above = [0] * resources  # node-ticks (GPU-ticks for individual GPUs) with more usage than capacity
         self._exceeding, self._since = np.zeros(resources, dtype=np.int64), 0
 
-    # -- who is there -------------------------------------------------------------------------------------------------
+    # -- placed tasks -------------------------------------------------------------------------------------------------
 
     def come(self, job: int, task: int, node: int, gpus: tuple[int, ...], now: int) -> None:
-        """A task of a job holds a node from now on, and these GPUs of it, where they are told apart."""
+        """Place a task of a job on a node, and on individual GPUs of it."""
         self.look(now)
         if self._size == self._names.shape[1]:
             self._names = np.concatenate([self._names, np.zeros_like(self._names)], axis=1)
@@ -97,7 +97,7 @@ class Usage:
         self._amounts[1, slot] = self._drawn(slice(slot, slot + 1))[0]
 
     def go(self, job: int, task: int) -> None:
-        """A task leaves its node; the last slot takes its place."""
+        """Remove a task from its node; the last slot takes its place."""
         slot, last = self._slot.pop((job, task)), self._size - 1
         self._size = last
         if slot < last:
@@ -105,10 +105,10 @@ class Usage:
             self._amounts[:, slot], self._came[slot] = self._amounts[:, last], self._came[last]
             self._slot[int(self._names[0, slot]), int(self._names[1, slot])] = slot
 
-    # -- what they use ------------------------------------------------------------------------------------------------
+    # -- usage --------------------------------------------------------------------------------------------------------
 
     def _drawn(self, among: slice) -> IntArray:
-        """The usage of these slots in the present period."""
+        """Return the usage of these slots in the current period."""
         word = np.full((among.stop - among.start, 1), self._period)
         if self._at_start:
             came = self._came[among, None]
@@ -118,21 +118,21 @@ class Usage:
         return np.asarray(self._amounts[0, among] * factor // WHOLE)
 
     def look(self, now: int) -> None:
-        """Draw what is used now, where a new period has begun."""
+        """Draw the current usage after the beginning of a new period."""
         if now // self._every != self._period:
             self._period = now // self._every
             self._amounts[1, : self._size] = self._drawn(slice(0, self._size))
 
     def seen(self, now: int) -> Used:
-        """What is used now; what is handed out changes with it."""
+        """Return the current usage; the result changes with the books."""
         self.look(now)
         job, task = self._names[:2, : self._size]
         return Used(job, task, self._amounts[1, : self._size])
 
     def beyond(self, limit: float, now: int) -> bool:
-        """Return whether a node, or a GPU that tasks share, is used beyond a share of its capacity now.
+        """Check whether a node, or a shared GPU, is used beyond a share of its capacity now.
 
-        Where the GPUs of a node are one pool, they may be used up to their capacity.
+        Pooled GPUs of a node may be used up to their capacity.
         """
         self.look(now)
         node, gpu, _ = self._names[2:5, : self._size]
@@ -149,12 +149,12 @@ class Usage:
         shared = np.bincount(place, minlength=len(sums)) > 1
         return bool((sums[shared] > int(self._unit * limit + 1e-9)).any())
 
-    # -- what it does to them -----------------------------------------------------------------------------------------
+    # -- slowdowns ----------------------------------------------------------------------------------------------------
 
     def settle(self, now: int) -> dict[int, list[int]]:
-        """The jobs with a task that slows down by another factor from now on: of each, the factors of its tasks, ppm.
+        """Return the jobs with a changed slowdown from now on, with the factors of all their tasks, ppm.
 
-        A task that has come since the last call counts as one whose factor changes; one that holds no node has 0.
+        A task that was placed since the last call counts as changed; an unplaced one has 0.
         """
         self.look(now)
         self.above = [a + int(n) * (now - self._since) for a, n in zip(self.above, self._exceeding, strict=True)]
@@ -171,7 +171,7 @@ class Usage:
         return [int(self._names[5, slot]) if slot >= 0 else 0 for slot in slots]
 
     def _slowdowns(self) -> tuple[IntArray, IntArray]:
-        """Slots: by how much each slows down, ppm; and of each resource, on how many nodes (GPUs) that happens."""
+        """Return the slowdown of each slot, ppm, and the number of overloaded nodes (GPUs) of each resource."""
         node, gpu, many = self._names[2:5, : self._size]
         usage = self._amounts[1, : self._size]
         slow, exceeding = np.full(self._size, WHOLE), np.zeros(usage.shape[1], dtype=np.int64)
@@ -183,7 +183,7 @@ class Usage:
         if self._gpus:
             place = node * self._gpus + gpu
             shares = _summed(place[gpu >= 0], usage[gpu >= 0, self._column], len(self._capacity) * self._gpus)
-            alone = usage[:, self._column] // np.maximum(many, 1)  # of a task with several GPUs, on each of them
+            alone = usage[:, self._column] // np.maximum(many, 1)  # per GPU, for a task with several GPUs
             factor, own = _factor(shares, self._unit), _factor(alone, self._unit)
             own = np.where(gpu >= 0, factor[place], np.where(many > 1, own, WHOLE))
             exceeding[self._column] = (factor > WHOLE).sum() + many[(many > 1) & (own > WHOLE)].sum()
@@ -191,7 +191,7 @@ class Usage:
         return slow, exceeding
 
     def next_draw(self, now: int) -> int | None:
-        """When usage is next drawn, if that could make any task slow down or go on faster; None: it cannot."""
+        """Return the time of the next draw, or None if draws cannot change any slowdown."""
         node, gpu, many = self._names[2:5, : self._size]
         most = self._amounts[0, : self._size] * (WHOLE + self._half) // WHOLE
         may = any((_summed(node, most[:, r], len(self._capacity)) > self._capacity[:, r]).any() for r in self._pooled)
@@ -203,10 +203,10 @@ class Usage:
 
 
 def _summed(place: IntArray, amounts: IntArray, places: int) -> IntArray:
-    """The sum of the amounts at each place; exact, since what is used stays far below 2^53."""
+    """Return the sum of the amounts at each place; exact, since usage stays far below 2^53."""
     return np.asarray(np.bincount(place, amounts, minlength=places).astype(np.int64))
 
 
 def _factor(usage: IntArray, capacity: IntArray | int) -> IntArray:
-    """By how much usage slows down what uses it, ppm, rounded up."""
+    """Return the slowdown of tasks by usage, ppm, rounded up."""
     return np.where(usage > capacity, -(-usage * WHOLE // np.maximum(capacity, 1)), WHOLE)

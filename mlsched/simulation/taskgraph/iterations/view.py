@@ -1,6 +1,6 @@
-"""The jobs that are in the system as columns; snapshots refer to them (`sight`).
+"""Jobs in the system as columns; snapshots refer to them (`sight`).
 
-Nothing is updated between snapshots.
+The columns are only updated for snapshots.
 """
 
 from __future__ import annotations
@@ -26,26 +26,31 @@ if TYPE_CHECKING:
 
 Flags = npt.NDArray[np.bool_]
 
-#: Columns of jobs and of tasks that the workload has, one entry a job, or a task of its templates.
+#: Columns of jobs and of tasks that the workload has, one entry per job, or per task of its templates.
 _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
 _OF_JOBS_TOO = ("user", "option", "permits", "payment", "time_limit", "priority")
 _OF_TASKS = ("demand", "parameters", "task_class", "role", "replica")
-#: Columns of jobs and of their tasks that change (see `JobState`).
+#: Variable columns of jobs and of their tasks (see `JobState`).
 _DONE = ("stop_after", "finished", "part", "preemptions", "on_time")
 _HOLDING = ("executed", "idle_since", "busy_since", "first_start", "placed", "since")
 _PACE = ("begin", "head", "cycle", "cost")
 TASKS = ("state", "node", "gpu", "start", "waiting_since", "home", "last_end")
-#: So many jobs are added to the columns at once, before they arrive.
+#: Number of future jobs that are added to the columns at once.
 AHEAD = 256
 
 
 class View:
-    """`jobs` and `tasks`: the columns of the jobs in the system, in order of arrival (`Table`).
+    """Columns of the jobs in the system, in order of arrival (`Table`).
 
-    They are written when a snapshot is made, from the states of the jobs that have changed since the last one
-    (`changed`): a run without snapshots writes none. What never changes: `of_jobs` and `of_tasks`, columns of all jobs
-    of the workload and of the tasks of its templates; `counts`, the number of tasks of each job. `first_of`: the first
-    task of each template; `edge_order`: the edges by template, `edges_of`: where those of each begin there.
+    They are written for a snapshot, from the states of the jobs that have changed since the last one (`changed`); a run
+    without snapshots writes none.
+
+    Attributes:
+        jobs, tasks: The columns.
+        of_jobs, of_tasks: Constant columns of all jobs of the workload and of the tasks of its templates.
+        counts: Number of tasks of each job.
+        first_of: First task of each template.
+        edge_order, edges_of: Edges by template, and the beginning of each template's edges there.
     """
 
     def __init__(self, world: Placements) -> None:
@@ -68,31 +73,31 @@ class View:
         self.tasks = Table(("owner", "kind", "told", "true"), TASKS)
         self.service = slice(len(_DONE), len(_DONE) + len(served))
         self.makes = makers(self)
-        self._places: dict[int, tuple[int, int, int]] = {}  # of each job its position, and those of its tasks
-        self._added = self._admitted = 0  # jobs that the columns have or had, and those of them that have arrived
+        self._places: dict[int, tuple[int, int, int]] = {}  # position of each job, and of its tasks
+        self._added = self._admitted = 0  # jobs ever added to the columns, and those that have arrived
         self.changed: dict[int, JobState] = {}
         self._gone: list[int] = []
         edges = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
         self._no_edges = {} if len(w.edge_from) else {name: getattr(w, name) for name in edges}
-        self._last: Any = _nothing  # the last sight, if somebody still has it
+        self._last: Any = _nothing  # the last sight, if it is still referenced
 
-    # -- what comes, goes and changes ---------------------------------------------------------------------------------
+    # -- changes ------------------------------------------------------------------------------------------------------
 
     def changes(self) -> None:
-        """To be called before anything changes: who has the last snapshot can read it as it was."""
+        """Preserve the last snapshot; called before any change."""
         sight = self._last()
         if sight is not None:
             sight.keep()
         self._last = _nothing
 
     def leave(self, job: JobState) -> None:
-        """A job is gone."""
+        """Remove a job."""
         self.changed.pop(job.number, None)
         if job.number < self._admitted:
             self._gone.append(job.number)
 
     def _write(self) -> None:
-        """Bring the columns up to date."""
+        """Update the columns."""
         world, before = self.world, self._admitted
         for job in self._gone:
             self._remove(job)
@@ -123,7 +128,7 @@ class View:
         self.tasks.blocks[1][:, [task for _, first, end in places for task in range(first, end)]] = columns
 
     def _add(self, count: int) -> None:
-        """Add the next jobs to the columns, at most so many."""
+        """Add the next jobs to the columns, at most `count`."""
         w, first = self.workload, self._added
         end = min(first + count, len(w.arrival))
         job, self._added = np.arange(first, end), end
@@ -141,7 +146,7 @@ class View:
         self._find(since)
 
     def _find(self, since: int = 0) -> None:
-        """Note where the entries of jobs are, from this position of theirs on."""
+        """Record the positions of jobs' entries, from this position on."""
         place = self.jobs.positions(since)
         job = self.jobs["job_id"][place]
         first = self.tasks.find("owner", job)
@@ -156,7 +161,7 @@ class View:
             self._find()
 
     def named(self, tasks: IntArray) -> tuple[list[int], list[int]]:
-        """Of tasks of the last snapshot: the job of each, and its place among that job's tasks."""
+        """Return the job of each task of the last snapshot, and its place among that job's tasks."""
         if not len(tasks):
             return [], []
         here = self.tasks.here()
@@ -165,14 +170,14 @@ class View:
         return owners, [at - self._places[job][1] for at, job in zip(position.tolist(), owners, strict=True)]
 
     def jobs_there(self) -> IntArray:
-        """The jobs that are in the system, in order of arrival."""
+        """Return the jobs in the system, in order of arrival."""
         return np.fromiter(self.world.jobs, np.int64, len(self.world.jobs))
 
-    # -- what is seen -------------------------------------------------------------------------------------------------
+    # -- snapshots ----------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """What is observed now."""
-        self.changes()  # of two snapshots, one could no longer be kept
+        """Return the current snapshot."""
+        self.changes()  # only one snapshot can be preserved
         self._write()
         world, w, sight = self.world, self.workload, Sight(self)
         self._last = weakref.ref(sight)
@@ -198,12 +203,15 @@ class View:
 
 
 def _nothing() -> None:
-    """No sight."""
+    """Return None, as there is not yet a sight."""
 
 
 class _Learning:
-    """What is told and seen of how the jobs' models learn. Of each template: `table`, the row of the accuracies `told`
-    that is its own, and `loss_table`, the row of its `losses` (-1: none is seen, since it never learns).
+    """Information on the learning of the jobs' models.
+
+    Attributes:
+        table: Row of each template in the accuracies `told`.
+        loss_table: Row of each template in its `losses` (-1: invisible, since it never learns).
     """
 
     def __init__(self, jobs: Jobs, oracle: bool) -> None:
@@ -223,14 +231,15 @@ class _Learning:
         self.loss_table = np.where(jobs.loss_table >= 0, jobs.loss_table + len(jobs.accuracy), own)
 
     def accuracy(self, template: IntArray, finished: IntArray) -> IntArray:
-        """The accuracy of jobs that have finished so many iterations."""
+        """Return the accuracy of jobs after these finished iterations."""
         return np.asarray(self._true[self._table[template], np.minimum(finished, self._true.shape[1] - 1)])
 
 
 def ticks(duration: IntArray, scale: IntArray, once: Flags) -> IntArray:
-    """Durations in whole ticks, as they are observed: at least 1 where there is any.
+    """Return observed durations in integer ticks: at least 1 if positive.
 
-    Of a job of one iteration (`once`) they are rounded up, as its end is; of others to the nearest, since they add up.
+    For a job of one iteration (`once`) they are rounded up, as its end is; for others to the nearest, since they add
+    up.
     """
     nearest = np.rint(duration * (scale / WHOLE)).astype(np.int64)
     return np.where(once, -(-duration * scale // WHOLE), np.maximum(nearest, np.minimum(duration, 1)))

@@ -1,4 +1,4 @@
-"""Training jobs by the hundred thousand: many jobs share few graphs, and each says how often and how fast it runs its.
+"""Training jobs by the hundred thousand: many jobs share few graphs, each with its own iterations and pace.
 
 A template is a small graph of tasks. A job is a template with an arrival, numbers of iterations and a scale of time.
 """
@@ -20,27 +20,27 @@ from mlsched.instances.taskgraph.columns import FULL_ACCURACY, Cluster, Graph, P
 from mlsched.simulation.nodes import described
 from mlsched.simulation.taskgraph.iterations.logged import Failures, LoggedRuns, Names
 
-#: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
+#: Scales and parts of an iteration are in parts per million, as are ticks in lengths of iterations.
 WHOLE = 10**6
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Cluster):
-    """Jobs that arrive over time, in order of arrival, the cluster that they run on, and what schedulers are told.
+    """Jobs in order of arrival, their cluster, and the information for schedulers.
 
-    Tasks and edges are those of templates; a task of job j takes `duration * scale[j] / 10^6` ticks in each iteration,
-    and schedulers are told `estimate * told[j] / 10^6` until it has run once. A gang of n GPUs is a template of n equal
-    tasks without edges. Past its last column, a table of accuracies or losses stays what that holds.
+    Tasks and edges are those of templates; a task of job j takes `duration * scale[j] / 10^6` ticks in each iteration.
+    The estimate for schedulers is `estimate * told[j] / 10^6` until it has run once. A gang of n GPUs is a template of
+    n equal tasks without edges. Past its last column, a table of accuracies or losses stays constant.
 
-    Schedulers are told the accuracies of row `accuracy_told`. They see the losses of a job's finished iterations: those
-    of its table, or, without one, the share of wrong answers relative to the untrained model's.
-    A task uses `usage` of what it demands, on average, which may be more: see the world's option of that name.
+    Schedulers get the accuracies of row `accuracy_told`. They see the losses of a job's finished iterations: those of
+    its table, or, without a table, the share of wrong answers relative to the untrained model's. A task's usage is
+    `usage` times its demand, on average, which may be above 1: see the world's option of that name.
 
-    A task is what a job holds on one node. Whenever a job is wholly placed after some of its tasks have paused or
-    moved, it holds its nodes for `pause_cost` before it goes on.
+    A task is the part of a job on one node. Whenever a job is completely placed after some of its tasks have paused or
+    moved, it uses its nodes for `pause_cost` before it continues.
 
     Nodes may be of several types (`slowness` has a column for each): then all jobs are gangs without edges, of one
-    class each, the tasks of a job hold nodes of one type at a time, and each takes `slowness` times as long there.
+    class each. The tasks of a job use nodes of one type at a time, and each takes `slowness` times its duration there.
     """
 
     kind: ClassVar[str] = "taskgraph.jobs"
@@ -105,7 +105,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
         self._check_lengths()
 
     def _check_types(self) -> None:
-        """Types that nodes name exist; where there are some, jobs are gangs without edges, of one class each."""
+        """Check that the nodes' types exist and, with types, that jobs are gangs without edges, of one class each."""
         many = self.slowness.shape[1]
         refuse_first(self.node_type >= max(many, 1), "node_type", self.node_type, f"expected below {many} (types)")
         if not many:
@@ -119,7 +119,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
         )
 
     def _check_lengths(self) -> None:
-        """Refuse times beyond UNLIMITED, in floats since products of integers may wrap."""
+        """Reject times beyond UNLIMITED, in floats since products of integers may wrap."""
         most = np.zeros((2, len(self.gang)))
         np.add.at(most[0], self.task_template, self.duration)
         np.add.at(most[1], self.task_template, self.estimate)
@@ -133,7 +133,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
 
     @property
     def fastest(self) -> npt.NDArray[np.float64]:
-        """jobs: the least factor on its durations, on the types that may run it; 1 without types."""
+        """Return the least factor on each job's durations, on the types that may run it; 1 without types."""
         if not self.slowness.shape[1]:
             return np.ones(len(self.template))
         least = np.where(self.runs_on, self.slowness, self.slowness.max(initial=WHOLE)).min(axis=1, initial=10**12)
@@ -141,7 +141,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
 
     @property
     def _slowest(self) -> npt.NDArray[np.float64]:
-        """jobs: the largest factor on its durations, on the types that may run it; 1 without types."""
+        """Return the largest factor on each job's durations, on the types that may run it; 1 without types."""
         if not self.slowness.shape[1]:
             return np.ones(len(self.template))
         most = np.where(self.runs_on, self.slowness, WHOLE).max(axis=1, initial=WHOLE)
@@ -149,53 +149,53 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
 
     @property
     def class_of(self) -> IntArray:
-        """templates: the class of the first task, which where nodes have types is that of all."""
+        """Return the class of each template's first task, which with node types is that of all."""
         return np.asarray(self.task_class[[first for first, _ in self.tasks]])
 
     @property
     def runs_on(self) -> npt.NDArray[np.bool_]:
-        """classes x types: whether some node of the type may run the tasks of the class."""
+        """Return whether some node of the type may run the tasks of the class, shape (classes, types)."""
         there = [self.eligible[:, self.node_type == m].any(axis=1) for m in range(self.slowness.shape[1])]
         return np.array(there, dtype=np.bool_).reshape(-1, len(self.eligible)).T
 
     @property
     def one_type(self) -> list[npt.NDArray[np.bool_]]:
-        """Sets of nodes, on one of which the tasks of a job must be together: those of each type, else all."""
+        """Return the sets of nodes in which the tasks of a job must be together: those of each type, else all."""
         return [self.node_type == m for m in range(max(1, self.slowness.shape[1]))]
 
     @property
     def submit(self) -> IntArray:
-        """Arrivals in order of time, ticks."""
+        """Return the arrivals in order of time, ticks."""
         return self.arrival
 
     @property
     def cluster(self) -> str:
-        """The cluster in words, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance, with types."""
+        """Describe the cluster, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance, with types."""
         types = [self.type_names[kind] for kind in self.node_type.tolist()] if self.type_names else []
         return described(self.node_capacity, self.resources, types)
 
     @functools.cached_property
     def tasks(self) -> list[tuple[int, int]]:
-        """Of each template: its first task, and the number after its last."""
+        """Return the first task of each template, and the number after its last."""
         ends = np.searchsorted(self.task_template, np.arange(len(self.gang) + 1)).tolist()
         return list(zip(ends[:-1], ends[1:], strict=True))
 
     def only(self, kept: IntArray) -> dict[str, Any]:
-        """The columns of these jobs alone, for `replace`."""
+        """Return the columns of only these jobs, for `replace`."""
         of_jobs = [name for name, spec in specs(type(self)).items() if getattr(spec, "shape", ())[:1] == ("jobs",)]
         names = tuple(self.job_names[job] for job in kept.tolist()) if self.job_names else ()
         return {name: getattr(self, name)[kept] for name in of_jobs} | {"job_names": names} | self.runs_of(kept)
 
     def moving(self, pausing: str, movement: str) -> str:
-        """What tasks may do under the world's options of these names: "none", "between_iterations", "anytime".
+        """Return the movement of tasks under the world's options: "none", "between_iterations", "anytime".
 
-        A workload's own "anytime" is for jobs that pause: where none may (`pausing`), none moves either, unless nodes
-        fail, whose jobs go on elsewhere.
+        A workload's own "anytime" is for jobs that pause: without pauses (`pausing`) tasks do not move either, unless
+        nodes fail, whose jobs continue elsewhere.
         """
         still = pausing == "none" and not len(self.failure_node)
         own = "none" if self.movement == "anytime" and still else self.movement
         return own if movement == "given" else movement
 
     def span(self, job: int) -> tuple[int, int]:
-        """A job's tasks among those of the templates: the first, and the number after the last."""
+        """Return a job's tasks among those of the templates: the first, and the number after the last."""
         return self.tasks[int(self.template[job])]

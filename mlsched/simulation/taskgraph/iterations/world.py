@@ -1,11 +1,11 @@
-"""The iteration engine as the clock sees it: events, questions and rounds. Jobs change at events alone.
+"""World of the iteration engine: events, questions and rounds. Jobs change only at events.
 
 At every scheduling event, in this order:
 
-1. jobs that ended up to now, by time, give their nodes back; then nodes fail and come back;
+1. jobs that ended up to now, by time, release their nodes; then nodes fail and return;
 2. arrivals up to now;
-3. if some job that waits would find room, or tasks may be paused or moved, or the solver wanted to be asked now, it
-   is asked once: its round is carried out at once.
+3. if some waiting job has room, or tasks may be paused or moved, or the solver requested this wake, it is called once
+and its round carried out at once.
 
 `placements` has the dynamics of the jobs.
 """
@@ -27,16 +27,16 @@ from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 
 class IterationWorld(Placements):
-    """State and dynamics of one run; see the module's docstring for the order of things."""
+    """State and dynamics of one run; the module's docstring gives the order of steps."""
 
     def __init__(self, workload: Jobs, options: Options) -> None:
         super().__init__(workload, options)
         self._needs = Needs(workload, self.shapes, self.room.layout, self._demand)
-        self._wanted = -1  # when the last wish to be asked again is for
+        self._wanted = -1  # time of the last requested wake
         self._asking = False
 
     def next_event(self) -> int | None:
-        """The next arrival, end of a job, or arrival of data."""
+        """Return the next arrival, end of a job, or arrival of data."""
         while self._events and self._is_stale(self._events[0]):
             heapq.heappop(self._events)
         times = [self._events[0][0]] if self._events else []
@@ -45,11 +45,11 @@ class IterationWorld(Placements):
         return min(times) if times else None
 
     def pending(self) -> bool:
-        """Whether there are jobs to ask about at the next tick."""
+        """Return True if there are jobs to decide about at the next tick."""
         return bool(self.jobs)
 
     def advance(self, time: int) -> None:
-        """Let everything up to `time` happen."""
+        """Process all events up to `time`."""
         self.view.changes()
         while self._events and self._events[0][0] <= time:
             self.now = self._events[0][0]
@@ -67,32 +67,32 @@ class IterationWorld(Placements):
         self._asking = True
 
     def ask(self) -> Snapshot | None:
-        """The snapshot of now, if there is something to decide."""
+        """Return the current snapshot, or None without a decision."""
         if self._asking and self._worth_asking():
             return self.view.snapshot()
         self._asking = False
         return None
 
     def at_rest(self, limit: float) -> bool:
-        """Return whether no task waits, and no node is used beyond a share of its capacity: there is no choice."""
+        """Check that tasks do not wait, and all nodes are used within a share of their capacity: there is no choice."""
         if self._waiting or any(self._down) or self.usage is None:
             return False
         return not self.usage.beyond(limit, self.now)
 
     def asks(self) -> bool:
-        """Return whether there is something to decide now, once at every time."""
+        """Check whether there is a decision now, once at every time."""
         found = self._asking and self._worth_asking()
         self._asking = False
         return found
 
     def served_by(self, order: Any, name: str) -> Engine | None:
-        """Return what serves the jobs by an order of `name`, without snapshots; None: snapshots are needed."""
+        """Return the engine that serves the jobs by an order of `name`; None if snapshots are needed."""
         if serves(self, order):
             self.engine = Engine(self, order, name)
         return self.engine
 
     def _worth_asking(self) -> bool:
-        """Whether there may be something to decide."""
+        """Check whether a decision is possible."""
         if not self.jobs:
             return False
         if self.now == self._wanted or self.options.asked == "events":
@@ -108,7 +108,7 @@ class IterationWorld(Placements):
         view.changes()
         stopped = view.jobs_there()[plan.stop_job].tolist() if len(plan.stop_job) else []
         stops = list(zip(stopped, plan.stop_after.tolist(), strict=True))
-        changes: dict[int, list[tuple[int, int, int]]] = {}  # job -> (what, task of the job, node)
+        changes: dict[int, list[tuple[int, int, int]]] = {}  # job -> (action, task of the job, node)
         leaving, coming = list[tuple[int, int]](), list[tuple[int, int, int, int]]()
         nowhere = np.full(len(plan.pause_task), -1)
         for what, tasks, nodes, gpus in (
@@ -139,7 +139,7 @@ class IterationWorld(Placements):
         return self.scheduling_events(plan.wake_at)
 
     def scheduling_events(self, time: int) -> int | None:
-        """Note that a round asks to be woken at a time, if that is to come."""
+        """Record the requested wake of a round, if it is in the future."""
         if time <= self.now:
             return None
         self.log.wakes.append(time)

@@ -1,4 +1,4 @@
-"""What is free on each node at each tick, and the soonest time from which on a job fits some nodes."""
+"""Free amounts of each node at each tick, and the earliest time from which on a job fits some nodes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.simulation.taskgraph.iterations.reference.question import Question
 
-#: Entries (resources x nodes x ticks) that a board may have: about 800 MB.
+#: Most entries (resources x nodes x ticks) of a board: about 800 MB.
 MOST_ENTRIES = 4 * 10**8
 
 
 class Board:
-    """`free`: resources x nodes x ticks from the first release on; `first`: that tick. It grows as jobs end later."""
+    """Free amounts of nodes over time; the board grows as jobs end later.
+
+    Attributes:
+        free: Free amounts, shape (resources, nodes, ticks), from the first release on.
+        first: Tick of the first release.
+    """
 
     def __init__(self, asked: Question, ticks: int) -> None:
         self.asked, self.first, self.ticks = asked, int(asked.release.min(initial=0)), 0
@@ -27,7 +32,7 @@ class Board:
         self.reach(ticks + 1)
 
     def reach(self, ticks: int) -> None:
-        """See to it that the board has so many ticks."""
+        """Extend the board to at least `ticks` ticks."""
         if ticks <= self.ticks:
             return
         ticks = max(ticks, self.ticks + self.ticks // 4)
@@ -41,7 +46,7 @@ class Board:
         self.free, self.ticks = np.concatenate([self.free, more], axis=2), ticks
 
     def take(self, job: int, start: int, places: list[int], sign: int = -1) -> None:
-        """A job holds what it asks for from a start on; sign 1: it no longer does."""
+        """Take a job's demand from a start on; with sign 1, release it."""
         begin = start - self.first
         self.reach(begin + self.length[job])
         for node, row in zip(places, self.asked.tasks[self.kind[job]].tolist(), strict=True):
@@ -50,14 +55,14 @@ class Board:
                     self.free[r, node, begin : begin + self.length[job]] += sign * amount
 
     def fitting(self, job: int, start: int, end_of: IntArray | None = None) -> list[int] | None:
-        """Nodes for the tasks of a job that starts then; None where there are none.
+        """Return nodes for the tasks of a job with this start; None if they do not fit.
 
-        end_of: of each node, when the last of its jobs ends: that is to grow by little; without it, the nodes with
-        least room are taken.
+        `end_of` is the last end of each node's jobs, which is to grow little; without it, the nodes with least room are
+        taken.
         """
         begin, length, kind = start - self.first, self.length[job], self.kind[job]
         self.reach(begin + length)
-        room = self.free[:, :, begin : begin + length].min(axis=2).T.astype(np.int64)  # nodes x resources
+        room = self.free[:, :, begin : begin + length].min(axis=2).T.astype(np.int64)  # shape (nodes, resources)
         places: list[int] = []
         for row in self.asked.tasks[kind]:
             able = np.flatnonzero((room >= row).all(axis=1) & self.may[kind])
@@ -74,9 +79,9 @@ class Board:
         return places
 
     def soonest(self, job: int, after: int, until: int) -> int:
-        """The first start from `after` on, before `until`, at which each task finds a node of its own; else `until`.
+        """Return the first start in [after, until) at which each task has a node of its own; else `until`.
 
-        Of a job with tasks of several sizes, each is looked for on a node of its own.
+        For a job with tasks of several sizes, each needs a node of its own.
         """
         kind, length = self.kind[job], self.length[job]
         begin = after - self.first
@@ -91,7 +96,7 @@ class Board:
                 several = range(1, min(len(rows), self._most(rows[0])) + 1)
                 fits &= sum(self._runs(m * rows[0], begin, end, length, self.may[kind]) for m in several) >= len(rows)
             else:
-                for count, row in enumerate(rows, 1):  # what is large first: where it has room, the smaller ones have
+                for count, row in enumerate(rows, 1):  # large tasks first: where they fit, smaller ones fit
                     fits &= self._runs(row, begin, end, length, self.may[kind]) >= count
             found = int(fits.argmax())
             if fits[found]:
@@ -100,12 +105,19 @@ class Board:
         return until
 
     def _most(self, row: IntArray) -> int:
-        """How many tasks of a demand the largest node holds at most."""
+        """Return the largest number of tasks of a demand on one node."""
         needs = row > 0
         return int((self.asked.capacity[:, needs] // row[needs]).min(axis=1).max()) if needs.any() else len(row)
 
     def _runs(self, row: IntArray, begin: int, end: int, length: int, may: npt.NDArray[np.bool_]) -> IntArray:
-        """Of each start in a window, on how many nodes a task has room for its whole length."""
+        """Return for each start in a window the number of nodes with room for a task for its full length.
+
+        Args:
+            row: Demand of the task.
+            begin, end: Window of starts.
+            length: Length of the task.
+            may: Eligible nodes.
+        """
         blocked = np.zeros((self.free.shape[1], end - begin), dtype=bool)
         for r, amount in enumerate(row.tolist()):
             if amount:

@@ -1,18 +1,17 @@
-"""A schedule with pauses for a whole log: at every event the jobs of best rank run, and smaller ones make way.
+"""Schedule with pauses for a complete log: at every event the jobs of best rank run, and smaller ones move.
 
-At each arrival and each end, all jobs that are there are ranked anew; in this order each is to run that fits what is
-left of the cluster as a whole. Who is to run no longer pauses, who runs on stays where it is, and the new ones look for
-nodes, the largest first. Where a task finds no node although there is room in all, smaller jobs of one task move to
-other nodes, as few as possible (`packing.py`): a move costs no more than a pause, and much less than the wait for a
-whole node. Sizes that divide each other always find room so. What cannot be placed waits, and who was to pause for it
-runs on.
+At each arrival and each end, all present jobs are ranked. In this order each is selected that fits the remaining total
+capacity. Deselected jobs pause, selected running jobs stay, and the new ones look for nodes, the largest first. If a
+task has no node although there is room in total, smaller jobs of one task move to other nodes, as few as possible
+(`packing.py`). A move costs no more than a pause, and much less than the wait for an empty node. Sizes that divide each
+other always have room in this way. Jobs without a node wait, and jobs that were to pause for them continue.
 
-A job with w ticks of work left that holds a share g of the cluster ranks by w * g^power / weight, the smallest first;
-power 1 is SRPT by work, 0 by time (Schrage 1968 on one machine). The price of a pause counts for who runs, and against
-who would go on after a pause.
+A job with w ticks of work left that uses a share g of the cluster ranks by w * g^power / weight, the smallest first;
+power 1 is SRPT by work, 0 by time (Schrage 1968 on one machine). The price of a pause counts in favour of running jobs,
+and against jobs that would continue after a pause.
 
-Without the moves, gangs wait for nodes on which single GPUs are in use: on the first 2,000 jobs of Philly at 256 GPUs
-that costs 1.4 % of the total, all but .02 of what node shape costs there.
+Without the moves, gangs wait for nodes with single GPUs in use: on the first 2,000 jobs of Philly at 256 GPUs that
+costs 1.4 % of the total, all but .02 of the cost of node shape there.
 """
 
 from __future__ import annotations
@@ -32,9 +31,11 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 
 
 class ByRank:
-    """The schedule: `rows`, the segments in the order of their ends; `completion` of each job, in ticks.
+    """Schedule by ranks; `factor` multiplies the rank of each job.
 
-    factor: of each job, by which its rank is multiplied.
+    Attributes:
+        rows: Segments in the order of their ends.
+        completion: Completion of each job, in ticks.
     """
 
     def __init__(self, asked: Question, power: float, factor: Floats) -> None:
@@ -45,13 +46,15 @@ class ByRank:
         share = (self.need / np.maximum(asked.capacity.sum(axis=0), 1)).max(axis=1, initial=0)
         self.scale = np.maximum(share, 1e-9) ** power / asked.weight * factor
         self.total = [int(n) * WHOLE for n in asked.jobs.max_iterations]  # ppm of iterations
-        self.done = [0] * count  # of these, at the last pause or move
+        self.done = [0] * count  # part of it at the last pause or move
         self.cycle, self.price = asked.cycle.tolist(), asked.jobs.pause_cost.tolist()
         self.cost = asked.jobs.pause_cost / WHOLE  # ticks
-        self.work = np.array([n * c / WHOLE**2 for n, c in zip(self.total, self.cycle, strict=True)])  # ticks left then
-        self.against = np.zeros(count)  # the price, of those that have paused
-        self.runs, self.ends = np.zeros(count, dtype=bool), np.zeros(count)  # who runs, and when its work would end
-        self.since, self.paid = [0] * count, [-1] * count  # of the segment under way, or last: start, price (-1: none)
+        # ticks left at that time
+        self.work = np.array([n * c / WHOLE**2 for n, c in zip(self.total, self.cycle, strict=True)])
+        self.against = np.zeros(count)  # the price, for paused jobs
+        self.runs, self.ends = np.zeros(count, dtype=bool), np.zeros(count)  # running jobs, and the end of their work
+        # of the current segment, or the last: start, price (-1: without)
+        self.since, self.paid = [0] * count, [-1] * count
         self.events: list[tuple[int, int]] = []  # (end, job)
         self.due = [-1] * count  # the end of each job that runs
         self.rows: list[Held] = []
@@ -59,11 +62,11 @@ class ByRank:
         self._go()
 
     def value(self) -> int:
-        """The weighted sum of completion - arrival."""
+        """Return the weighted sum of completion - arrival."""
         return sum((self.asked.weight * (self.completion - self.asked.release)).tolist())
 
     def _go(self) -> None:
-        """All events, from the first arrival to the last end."""
+        """Process all events, from the first arrival to the last end."""
         release = self.asked.release.tolist()
         coming = np.argsort(self.asked.release, kind="stable")[::-1].tolist()
         here = np.zeros(0, dtype=np.int64)
@@ -87,7 +90,7 @@ class ByRank:
                 self._fill(here)
 
     def _finish(self) -> list[int]:
-        """Who ends now."""
+        """Return the jobs that end now."""
         gone = []
         while self.events and self.events[0][0] == self.now:
             end, job = heapq.heappop(self.events)
@@ -99,7 +102,7 @@ class ByRank:
         return gone
 
     def _fill(self, here: IntArray) -> None:
-        """Who of those that are here runs from now on, and where."""
+        """Select the present jobs that run from now on, and place them."""
         left = np.where(
             self.runs[here], self.ends[here] - self.now - self.cost[here], self.work[here] + self.against[here]
         )
@@ -126,7 +129,7 @@ class ByRank:
             self._change(job, nodes, packing.places.get(job, ()))
 
     def _change(self, job: int, before: Nodes, after: Nodes) -> None:
-        """A job is no longer where it was; () is nowhere."""
+        """Record the changed places of a job; () for unplaced."""
         if before == after:
             return
         if before:
@@ -139,7 +142,7 @@ class ByRank:
             heapq.heappush(self.events, (self.due[job], job))
 
     def _close(self, job: int, outcome: int, nodes: Nodes) -> None:
-        """A job's segment ends now."""
+        """End a job's segment now."""
         self.rows.append(Held(job, self.since[job], self.now, self.done[job], self.paid[job], outcome, nodes))
         self.runs[job], self.due[job] = False, -1
         elapsed = max(0, (self.now - self.since[job]) * WHOLE - self.paid[job])

@@ -1,13 +1,13 @@
-"""Of what the distance of a run from a bound is made: what the world forbids, and what the rule does not know.
+"""Decomposition of a run's gap to a bound: restrictions of the world, and missing information of the rule.
 
-From the relaxed world to the run's own, each step forbids one thing more (`worlds`). In the world of step k the best
-schedule is OPT_k; what is known of it is a bound L_k and a schedule U_k, L_k <= OPT_k <= U_k. So the step costs
+From the relaxed world to the run's own, each step adds one restriction (`worlds`). The best schedule in the world of
+step k is OPT_k; known are a bound L_k and a schedule U_k, L_k <= OPT_k <= U_k. So the step costs
 
     OPT_k - OPT_(k-1),  at least L_k - U_(k-1) (and 0),  at most U_k - L_(k-1),
 
-and what the rule loses in the run's own world, V - OPT_K, is at least V - U_K and at most V - L_K. A schedule of a
-world is one of each freer world, and a bound holds in each that forbids more: so both only grow along the steps. The
-differences U_k - U_(k-1), with U_0 - L_0 before them and V - U_K after them, add up to V - L_0.
+and the rule's loss in the run's own world, V - OPT_K, is at least V - U_K and at most V - L_K. A schedule of a world is
+also one of each less restricted world, and a bound is valid in each more restricted one: so both only grow along the
+steps. The differences U_k - U_(k-1), with U_0 - L_0 before them and V - U_K after them, add up to V - L_0.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from mlsched.core.errors import InvalidInput
 from mlsched.simulation.run import Run
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
-#: What no step says: how far the two sides are apart in the relaxed world.
+#: Part outside the steps: the difference of the two sides in the relaxed world.
 UNKNOWN = "not known: the bound, or a better schedule"
 SHAPE, PRICE, STAY, WHOLE_RUNS = "node shape", "price of pauses", "no moves to other nodes", "no pauses"
 RUNNING_TIMES, FUTURE = "running times not known", "arrivals not known, and greed"
-#: What comes last, whatever the steps are.
+#: Last parts, independent of the steps.
 LAST_PARTS = (FUTURE, RUNNING_TIMES)
-#: What they add up to: the distance from the bound of the relaxed world, which is no higher than the run's own.
+#: Their sum: the gap to the bound of the relaxed world, which is no higher than the run's own.
 SUM = "above the relaxed bound"
 
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """A step: what it forbids (`part`; "": the relaxed world), the jobs as they are there, and options of the world."""
+    """A step: its restriction (`part`; "": the relaxed world), the jobs in that world, and options of the world."""
 
     part: str
     jobs: Jobs
@@ -45,7 +45,7 @@ class World:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What is known of the best schedule in a world: it is at least `bound`, at most `value` ticks."""
+    """Limits of the best schedule in a world: it is at least `bound`, at most `value` ticks."""
 
     part: str
     bound: int
@@ -54,7 +54,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A part of a distance, ticks: its value adds up with the others; in truth it is at least, and at most, so much."""
+    """Part of a gap, ticks: its value adds up with the others; the true part is between its two limits."""
 
     name: str
     value: int
@@ -64,10 +64,12 @@ class Part:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Decomposition:
-    """What the distance of a run's `total` (sum of completion - arrival, ticks) from the relaxed bound is made of.
+    """Parts of the gap of a run's `total` (sum of completion - arrival, ticks) to the relaxed bound.
 
-    bound: what no schedule of the relaxed world is below. parts: add up to `total - bound`. beside: the rule that knows
-    the running times and the run is held against.
+    Attributes:
+        bound: Lower limit of all schedules of the relaxed world.
+        parts: They add up to `total - bound`.
+        beside: Rule with known running times with which the run is compared.
     """
 
     policy: str
@@ -78,11 +80,12 @@ class Decomposition:
 
     @property
     def distance(self) -> float:
-        """How far the run is above the bound of the relaxed world, as a share of it."""
+        """Return the run's gap to the bound of the relaxed world, as a share of it."""
         return (self.total - self.bound) / self.bound if self.bound else 0.0
 
     def table(self) -> dict[str, list[Any]]:
-        """A row per part, shares of the bound; the last row is their sum. `dataframe` makes a DataFrame of it."""
+        """Return one row per part, shares of the bound; the last row is their sum. `dataframe` makes a DataFrame of it.
+        """
         rows = [
             (part.name, *(self._share(n) for n in (part.value, part.at_least, part.at_most))) for part in self.parts
         ]
@@ -96,11 +99,11 @@ class Decomposition:
         return ticks / self.bound if self.bound else 0.0
 
     def dataframe(self) -> Any:
-        """`table` as a pandas DataFrame."""
+        """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON data, in ticks and as shares."""
+        """Return plain JSON data, in ticks and as shares."""
         return {**dataclasses.asdict(self), "distance": self.distance, "table": self.table()}
 
     def __repr__(self) -> str:
@@ -108,7 +111,7 @@ class Decomposition:
         return short_repr(self, self.policy, f"{100 * self.distance:.1f} % {SUM}", parts)
 
     def _repr_html_(self) -> str:
-        """For notebooks: a row per part."""
+        """Render one row per part for notebooks."""
         columns = self.table()
         rows = [
             [name, *(f"{100 * value:.1f} %" for value in values)]
@@ -121,7 +124,7 @@ class Decomposition:
 
 
 def worlds(run: Run) -> list[World]:
-    """The worlds from the relaxed to the run's own; refuses runs of which the steps would not be true."""
+    """Return the worlds from the relaxed to the run's own; reject runs for which the steps are invalid."""
     jobs: Any = run.workload
     if not isinstance(jobs, Jobs):
         raise InvalidInput("parts: are for runs of logs and their like (task graphs by iterations)")
@@ -141,7 +144,7 @@ def worlds(run: Run) -> list[World]:
 
 
 def pooled(jobs: Jobs) -> Jobs:
-    """The same jobs where nodes of a type that may run the same tasks are one large node, and GPUs are a pool."""
+    """Merge nodes of a type that may run the same tasks into one large node, with pooled GPUs."""
     kinds, of = np.unique(np.vstack([jobs.eligible, jobs.node_type]), axis=1, return_inverse=True)
     capacity = np.zeros((kinds.shape[1], len(jobs.resources)), dtype=np.int64)
     np.add.at(capacity, of.reshape(-1), jobs.node_capacity)
@@ -149,7 +152,7 @@ def pooled(jobs: Jobs) -> Jobs:
 
 
 def settled(steps: list[Step], total: int) -> list[Step]:
-    """The same, each side the best that follows from all steps, and from the run itself (`total`)."""
+    """Tighten each side by all steps, and by the run itself (`total`)."""
     bounds, values = list[int](), list[int]()
     for step in steps:
         bounds.append(max(step.bound, *bounds[-1:], 0))
@@ -159,7 +162,15 @@ def settled(steps: list[Step], total: int) -> list[Step]:
 
 
 def decomposed(policy: str, total: int, found: list[Step], informed: int, beside: str) -> Decomposition:
-    """The parts of a run with this total. informed: the total of a rule (`beside`) that knows the running times."""
+    """Return the parts of a run with this total.
+
+    Args:
+        policy: Name of the run's rule.
+        total: Total of the run.
+        found: Steps with their limits.
+        informed: Total of a rule (`beside`) that knows the running times.
+        beside: Name of that rule.
+    """
     steps = settled([*found[:-1], dataclasses.replace(found[-1], value=min(found[-1].value, informed))], total)
     first, last, informed = steps[0], steps[-1], min(informed, total)
     parts = [Part(UNKNOWN, first.value - first.bound, 0, first.value - first.bound)]

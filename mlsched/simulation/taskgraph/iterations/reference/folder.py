@@ -1,10 +1,10 @@
-"""The folder of a reference: what it claims (manifest), prices that prove its bound, and the schedule with its value.
+"""Folder of a reference: its claims (manifest), prices that prove its bound, and the schedule with its value.
 
     manifest.json     which log and cluster (the workload's hash), what is allowed and counted, bound, value, versions
     prices.json.gz    integer prices: intervals of `step` ticks from `start` on, `bits`, a list per resource
     schedule.json.gz  without pauses: of each job the ticks that it waits and the nodes of its tasks; else the segments
 
-Nothing in it is believed: `checked` recomputes both sides from the workload.
+Its content is untrusted: `checked` recomputes both sides from the workload.
 """
 
 from __future__ import annotations
@@ -43,18 +43,22 @@ MOST_PRICES, MOST_SCHEDULE, MOST_VALUES = 2**25, 2**26, 6_000_000
 #: Intervals of prices; references of 82,000 jobs have 32,768.
 MOST_INTERVALS = 2**17
 NO_END = Deadline()
-#: Numbers that a manifest may claim are below this; no sum of a log comes near it.
+#: Upper limit of a manifest's numbers; sums of logs are far below it.
 MOST_CLAIMED = 2**100
 
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """An interval for the best schedule of a workload: none has less than `bound`, and one has `value`.
+    """Interval for the best schedule of a workload: all have at least `bound`, and one has `value`.
 
-    workload_hash: of what it depends on (`proof.identity`), the same wherever the log's file is.
-    pausing: whether jobs may pause (and go on elsewhere); weights: what a job's completion time counts
-    (`proof.WEIGHTS`). Both numbers are weighted sums of completion - arrival, ticks. how: what made the schedule;
-    moves: how many of the search were made; with pauses, the rules that were run count as well, and the list.
+    Both numbers are weighted sums of completion - arrival, ticks.
+
+    Attributes:
+        workload_hash: Hash of its inputs (`proof.identity`), independent of the path of the log's file.
+        pausing: Jobs may pause (and continue elsewhere).
+        weights: Weights of the jobs' completion times (`proof.WEIGHTS`).
+        how: Method that made the schedule.
+        moves: Number of moves of the search; with pauses, the rules that were run count as well, and the list.
     """
 
     workload_hash: str
@@ -77,7 +81,7 @@ class Reference:
         return short_repr(self, f"{count_of(self.jobs, 'job')} on {self.cluster}", interval, f"weights {self.weights}")
 
     def _repr_html_(self) -> str:
-        """For notebooks: the interval, and what it is of."""
+        """Render the interval and its subject for notebooks."""
         above = f"{100 * self.width:.2f} %"
         unit = "ticks" if self.weights == "jobs" else f"ticks x weight, by {self.weights}"
         rows: list[list[Any]] = [["bound", self.bound], ["schedule", self.value], ["above the bound", above]]
@@ -86,23 +90,23 @@ class Reference:
 
     @property
     def width(self) -> float:
-        """How far the schedule is above the bound, as a share of it."""
+        """Return the gap of the schedule to the bound, as a share of it."""
         return (self.value - self.bound) / self.bound if self.bound else 0.0
 
     def losses(self, value: int) -> tuple[float, float]:
-        """How much a schedule of this value loses against the best one: at least, and at most, as shares."""
+        """Return the least and largest loss of a schedule of this value against the best one, as shares."""
         least = max(0.0, (value - self.value) / self.value) if self.value else 0.0
         return least, (value - self.bound) / self.bound if self.bound else 0.0
 
 
 def total(jobs: Jobs, log: Segments, weights: str) -> int:
-    """The weighted sum of completion - arrival of a log."""
+    """Return the weighted sum of completion - arrival of a log."""
     jct = outcome.jobs(jobs, log)["jct"]
     return sum(w * t for w, t in zip(proof.weights(jobs, weights).tolist(), jct.tolist(), strict=True))
 
 
 def written(folder: Path, claim: Reference, prices: intervals.Prices | None, schedule: dict[str, Any] | None) -> None:
-    """Write a reference's files, the manifest last; None: what is there stays."""
+    """Write a reference's files, the manifest last; None keeps the existing file."""
     folder.mkdir(parents=True, exist_ok=True)
     if prices is not None:
         values = [column.tolist() for column in prices.values.T]
@@ -134,7 +138,7 @@ def _unpacked(path: Path, most: int) -> dict[str, Any]:
 
 
 def claimed(folder: Path) -> Reference:
-    """What a reference claims."""
+    """Return the claims of a reference."""
     path = folder / MANIFEST
     data = read_json(path)
     if data.pop("kind", None) != KIND:
@@ -167,7 +171,7 @@ def claimed(folder: Path) -> Reference:
 
 
 def stored_prices(folder: Path) -> intervals.Prices:
-    """The prices of a reference."""
+    """Return the prices of a reference."""
     path = folder / PRICES
     data = _unpacked(path, MOST_PRICES)
     try:
@@ -187,12 +191,12 @@ def stored_prices(folder: Path) -> intervals.Prices:
 
 
 def waits_of(jobs: Jobs, start: IntArray, places: list[list[int]]) -> dict[str, Any]:
-    """A schedule without pauses as its file has it."""
+    """Return a schedule without pauses in the form of its file."""
     return {"wait": (start - jobs.arrival).tolist(), "places": places}
 
 
 def starts_of(folder: Path, jobs: Jobs) -> tuple[list[int], list[list[int]]]:
-    """The starts and the nodes of the tasks, the largest first, of a stored schedule without pauses."""
+    """Return the starts and the nodes of the tasks, the largest first, of a stored schedule without pauses."""
     path = folder / SCHEDULE
     data = _unpacked(path, MOST_SCHEDULE)
     try:
@@ -212,7 +216,7 @@ def starts_of(folder: Path, jobs: Jobs) -> tuple[list[int], list[list[int]]]:
 
 
 def stored_log(folder: Path, jobs: Jobs, claim: Reference) -> Segments:
-    """The schedule of a reference as a log of the world."""
+    """Return the schedule of a reference as a log of the world."""
     if claim.pausing:
         path = folder / SCHEDULE
         data = _unpacked(path, MOST_SCHEDULE)
@@ -225,14 +229,14 @@ def stored_log(folder: Path, jobs: Jobs, claim: Reference) -> Segments:
 
 
 def options(pausing: bool) -> Options:
-    """What the world allows in a reference."""
+    """Return the world's options in a reference."""
     return Options(pausing="keep" if pausing else "none")
 
 
 def other_simulator(jobs: Jobs, given: Options, claim: Reference) -> str:
-    """How what may happen in a run differs from what a reference allows, in words; "" where it does not.
+    """Describe how a run's options (`given`) differ from those of a reference; "" if they agree.
 
-    given: the run's options. A schedule of another world says nothing of the best one in the run's.
+    A schedule of another world is unrelated to the best one in the run's.
     """
     own = options(claim.pausing)
     if (given.pausing != "none") != claim.pausing:
@@ -248,9 +252,12 @@ def other_simulator(jobs: Jobs, given: Options, claim: Reference) -> str:
 
 
 def checked(folder: Path, jobs: Jobs, deadline: Deadline = NO_END) -> tuple[Reference, dict[str, int], list[str]]:
-    """What a reference claims, what comes out (`bound`, and `value` of a schedule that may be), and what does not hold.
+    """Return a reference's claims, the recomputed values, and the violations.
 
-    Raises OutOfTime at the deadline.
+    The values are `bound`, and `value` if the schedule is valid.
+
+    Raises:
+        OutOfTime: The deadline has passed.
     """
     claim = claimed(folder)
     if claim.workload_hash != proof.identity(jobs):
@@ -270,7 +277,7 @@ def checked(folder: Path, jobs: Jobs, deadline: Deadline = NO_END) -> tuple[Refe
     log = stored_log(folder, jobs, claim)
     deadline.check()
     if broken := replay.violations(jobs, options(claim.pausing), Wake.parse("events"), log):
-        return claim, {"bound": bound}, wrong + broken  # such a log may name jobs that there are not
+        return claim, {"bound": bound}, wrong + broken  # such a log may name unknown jobs
     value = total(jobs, log, claim.weights)
     if value > claim.value:
         wrong.append(f"the schedule has {value}, {claim.value} is claimed")

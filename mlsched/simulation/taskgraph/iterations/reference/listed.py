@@ -1,9 +1,10 @@
-"""A schedule from the starts that prices suggest: in that order, none before its own, wherever nodes have room.
+"""Schedule from starts suggested by prices: in that order, each job at its own start or later, as soon as nodes have
+room.
 
-At its cheapest start through good prices (`bound/uninterrupted.py`) a job waits as long as waiting pays for all. Those
-starts together ask for a little more than there is; so each job waits for its own, and from then on for room, the one
-of the soonest suggested start first. Of the nodes with room it takes the one whose last end grows least: so nodes run
-empty at times, which jobs that need whole nodes wait for.
+At its cheapest start under good prices (`bound/uninterrupted.py`) a job waits as long as waiting pays for all. Those
+starts together demand a little more than the capacity. So each job waits for its own start, and from then on for room,
+the one of the earliest suggested start first. Of the nodes with room it takes the one whose last end grows least. So
+some nodes become empty, for jobs that need entire nodes.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ Schedule = tuple[IntArray, list[list[int]], Board]
 
 
 def listed(asked: Question, suggested: Floats) -> Schedule:
-    """Starts, nodes of each job's tasks, and the board; suggested: a start of each job."""
+    """Return starts, nodes of each job's tasks, and the board; `suggested` has a start of each job."""
     hold = np.maximum(np.ceil(suggested).astype(np.int64), asked.release)
     board = Board(asked, int((hold + asked.length).max(initial=0)) - int(asked.release.min(initial=0)))
     count = len(asked.release)
     start, places = np.full(count, -1), [list[int]() for _ in range(count)]
-    last = np.full(len(asked.capacity), board.first)  # when the last job of each node ends
+    last = np.full(len(asked.capacity), board.first)  # last end of the jobs of each node
     coming = np.argsort(hold, kind="stable")[::-1].tolist()
     holds, ranks = hold.tolist(), suggested.tolist()
     lengths, kinds = asked.length.tolist(), asked.kind.tolist()
@@ -46,7 +47,7 @@ def listed(asked: Question, suggested: Floats) -> Schedule:
             heapq.heappush(waiting.setdefault(kinds[job], []), (ranks[job], job))
         board.reach(time - board.first + 1)
         room = board.free[:, :, time - board.first].sum(axis=1)
-        closed: set[int] = set()  # kinds of which no job finds room now
+        closed: set[int] = set()  # kinds without room for any job now
         while ready := [
             (queue[0], kind) for kind, queue in waiting.items() if kind not in closed and (needs[kind] <= room).all()
         ]:

@@ -1,7 +1,7 @@
-"""Improve a schedule without pauses: a few jobs that are near each other leave, and come back, each as soon as it fits.
+"""Large neighbourhood search of a schedule without pauses: a few neighbouring jobs are removed and reinserted.
 
-A move takes a job that waits and some others that run on a few nodes about when it could have started; all of them
-leave the board and come back in an order drawn anew, the short ones mostly first. It is kept where the weighted sum of
+A move removes a waiting job and some others that run on a few nodes at about its earliest start. All of them return in
+a random order, the short ones mostly first, each as early as it fits. The move is kept if the weighted sum of
 completion times is no larger; so the schedule wanders among equals and never gets worse. (Large neighbourhood search:
 Shaw, CP 1998.)
 """
@@ -16,16 +16,16 @@ from mlsched.core.fields import IntArray
 from mlsched.simulation.taskgraph.iterations.reference.board import Board
 from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule
 
-#: Jobs that leave in a move, at most; and nodes on which the others are looked for.
+#: Most removed jobs of a move, and number of nodes on which the others are searched.
 MOST_JOBS, MOST_NODES = 12, 4
 
 
 def improved(
     schedule: Schedule, moves: int, seed: int, progress: Callable[[int, int], bool] | None = None
 ) -> tuple[Schedule, int]:
-    """A schedule that is no worse, after so many moves; and the moves that were made.
+    """Return a schedule that is at least as good after `moves` moves, and the number of moves made.
 
-    progress(moves, value) is called every hundred moves; where it returns True, the search ends.
+    `progress(moves, value)` is called every hundred moves; the search ends if it returns True.
     """
     start, places, board = schedule
     asked, rng = board.asked, np.random.default_rng([seed, len(schedule[0])])
@@ -61,7 +61,14 @@ def improved(
 def _near(
     first: int, start: IntArray, length: IntArray, kept: IntArray, release: IntArray, rng: np.random.Generator
 ) -> list[int]:
-    """Jobs to leave with one that waits: some that run when it could, on a few nodes."""
+    """Return jobs to remove with a waiting one: some that run during its wait, on a few nodes.
+
+    Args:
+        first: The waiting job.
+        start, length, release: Times of each job.
+        kept: A node of each job.
+        rng: Random stream.
+    """
     early, late = int(release[first]), int(start[first] + length[first])
     overlap = np.flatnonzero((start < late) & (start + length > early))
     used = np.unique(kept[overlap])
@@ -80,7 +87,15 @@ def _reinserted(
     most: int,
     rng: np.random.Generator,
 ) -> dict[int, tuple[int, list[int]]] | None:
-    """New starts and nodes of the jobs, in all no later than `most`; None (and nobody on the board) where they are."""
+    """Return new starts and nodes of the jobs with a total of at most `most`; None (with all off the board) otherwise.
+
+    Args:
+        leaving: Removed jobs.
+        board: Board without them.
+        release, weight, length: Data of each job.
+        most: Largest weighted sum.
+        rng: Random stream.
+    """
 
     rank = (length[leaving] / weight[leaving]) ** rng.choice([0.3, 1.0]) * np.exp(rng.normal(0, 0.7, len(leaving)))
     order = np.argsort(rank, kind="stable")

@@ -1,4 +1,4 @@
-"""Which job is on which nodes, and how smaller jobs move so that another finds nodes."""
+"""Nodes of each job, and moves of smaller jobs that make room for another."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 
-#: Nodes that are tried when a task finds none.
+#: Nodes that are tried for a task without a node.
 MOST_TRIED = 12
 
 Nodes = tuple[int, ...]
 
 
 class Packing:
-    """`free`: nodes x resources, what is left; `places`: of each job that holds nodes, those of its tasks (of its kind,
-    the largest first).
+    """Current placement of jobs.
 
-    tasks, nodes: of each kind of job, as in `Question`; kind: of each job.
+    Attributes:
+        free: Free amounts, shape (nodes, resources).
+        places: Nodes of the tasks of each placed job (of its kind, the largest first).
+        tasks, nodes: Of each kind of job, as in `Question`.
+        kind: Kind of each job.
     """
 
     def __init__(self, capacity: IntArray, tasks: list[IntArray], nodes: list[IntArray], kind: IntArray) -> None:
@@ -27,19 +30,19 @@ class Packing:
         self._may: list[npt.NDArray[np.bool_]] = [row.astype(bool) for row in nodes]
         self._open = np.ones(len(capacity), dtype=bool)  # nodes on which jobs are placed
         self._of_node: list[set[int]] = [set() for _ in capacity]  # jobs of one task
-        self._changes: list[tuple[int, Nodes]] = []  # who left, and from where; (): who came
+        self._changes: list[tuple[int, Nodes]] = []  # who left, and from where; () for a new placement
 
     def begin(self) -> None:
-        """Note changes from now on."""
+        """Record changes from now on."""
         self._changes = []
 
     @property
     def before(self) -> dict[int, Nodes]:
-        """Of each job that has changed since `begin`, where it was then; () where it held nothing."""
+        """Return the former places of each job changed since `begin`; () for unplaced ones."""
         return dict(reversed(self._changes))
 
     def leave(self, job: int) -> None:
-        """A job holds nothing any more."""
+        """Remove a job from its nodes."""
         nodes = self.places.pop(job)
         self._changes.append((job, nodes))
         for node, row in zip(nodes, self._tasks[self._kind[job]], strict=True):
@@ -48,7 +51,7 @@ class Packing:
             self._of_node[nodes[0]].discard(job)
 
     def put(self, job: int, nodes: Nodes) -> bool:
-        """A job takes these nodes, if they have room."""
+        """Place a job on these nodes, if they have room."""
         rows = self._tasks[self._kind[job]]
         for node, row in zip(nodes, rows, strict=True):
             self.free[node] -= row
@@ -63,10 +66,10 @@ class Packing:
         return True
 
     def place(self, job: int, *, moving: bool = False) -> bool:
-        """A job takes for each task the node with least room that has enough, if there are such.
+        """Place each task of a job on the fitting node with least room, if possible.
 
-        moving: smaller jobs may move so that there are, and for these still smaller ones. Where there are none even so,
-        nothing has changed.
+        With `moving`, smaller jobs may move to make room, and for these still smaller ones. If that fails, the
+        placement is unchanged.
         """
         kind, since = self._kind[job], len(self._changes)
         rows, may = self._tasks[kind], self._may[kind]
@@ -87,7 +90,7 @@ class Packing:
         return False
 
     def _undo(self, since: int) -> None:
-        """Take back all changes but the first so many."""
+        """Undo all changes after the first `since`."""
         while len(self._changes) > since:
             job, nodes = self._changes.pop()
             if nodes:
@@ -97,12 +100,13 @@ class Packing:
             self._changes.pop()
 
     def _fitting(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
-        """The node with least room among those that have enough; -1: there is none."""
+        """Return the node with least room among those that have enough, or -1."""
         able = np.flatnonzero((self.free >= row).all(axis=1) & may & self._open)
         return int(able[self.free[able].sum(axis=1).argmin()]) if able.size else -1
 
     def _emptied(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
-        """A node that has room for a task after a few smaller jobs have moved; -1: none was found, and nobody moved."""
+        """Return a node with room for a task after moves of a few smaller jobs; -1, without moves, if the search fails.
+        """
         tries: list[tuple[int, int, list[int]]] = []
         room = self.free[self._open].sum(axis=0)
         for node in np.flatnonzero(may & self._open & (self.capacity >= row).all(axis=1)).tolist():
@@ -123,8 +127,9 @@ class Packing:
         return -1
 
     def _leaving(self, node: int, lacking: IntArray, below: int) -> list[int]:
-        """Few jobs on a node, each smaller than `below`, that together hold what is lacking, the largest first; none
-        where all of them do not.
+        """Return few jobs on a node, each smaller than `below`, that cover the lacking amounts, the largest first.
+
+        The result is empty if all of them do not suffice.
         """
         there = [(int((row := self._tasks[self._kind[job]][0]).sum()), job, row) for job in self._of_node[node]]
         there = sorted((entry for entry in there if entry[0] < below), key=lambda entry: entry[:2])
@@ -132,7 +137,7 @@ class Packing:
         while (lacking > 0).any():
             if not there:
                 return []
-            # The smallest that holds all that is lacking, or the largest.
+            # The smallest that covers the lacking amounts, or the largest.
             at = next((k for k, (_, _, row) in enumerate(there) if (row >= lacking).all()), len(there) - 1)
             size, job, row = there.pop(at)
             found.append((-size, job))

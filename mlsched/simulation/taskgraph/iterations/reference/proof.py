@@ -1,4 +1,4 @@
-"""What prices prove of a workload, as integers that anyone can check."""
+"""Bound proved by prices of a workload, as integers that anyone can check."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from mlsched.simulation.bound.pieces import Pieces
 from mlsched.simulation.taskgraph.iterations.bound import pieces
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
-#: What a job's completion time counts: by name, with what it says.
+#: Weights of the jobs' completion times: name -> description.
 WEIGHTS = {
     "jobs": "every job alike",
     "area": "a job by what it holds (its largest share of the cluster, in ten-thousandths) times its running time",
     "urgency": "a job by its urgency + 1",
     "class": "a job by the rank of its priority class, the lowest 1",
 }
-#: Bits of a price below a cost of 1; fewer where sums would leave the range of 64 bits.
+#: Bits of a price below a cost of 1; fewer if sums would exceed 64 bits.
 BITS = 24
 
 
 def weights(jobs: Jobs, name: str) -> IntArray:
-    """How much each job's completion time counts, whole numbers above 0."""
+    """Return the weight of each job's completion time, positive integers."""
     refuse_types(jobs)
     if name not in WEIGHTS:
         raise InvalidInput(f"weights: {name}, expected one of {', '.join(WEIGHTS)}")
@@ -42,7 +42,7 @@ def weights(jobs: Jobs, name: str) -> IntArray:
     return given + 1
 
 
-#: What of a workload a reference depends on; where the log lies and what it says besides does not count.
+#: Inputs of a reference from a workload; the log's path and other columns do not count.
 ASKED = (
     *("resources", "node_capacity", "eligible", "gang", "task_template", "duration", "demand", "task_class"),
     *("edge_from", "edge_to", "edge_lag", "edge_delay", "template", "arrival", "scale", "urgency", "min_iterations"),
@@ -51,13 +51,13 @@ ASKED = (
 
 
 def refuse_types(jobs: Jobs) -> None:
-    """Refuse jobs that are faster on some nodes than on others."""
+    """Reject jobs that are faster on some nodes than on others."""
     if jobs.slowness.size:
         raise InvalidInput("reference: nodes are of several types; references are for nodes on which jobs run alike")
 
 
 def identity(jobs: Jobs) -> str:
-    """SHA-256 of what a reference depends on: the same log on the same cluster, wherever its file is."""
+    """Return the SHA-256 of a reference's inputs: the same log on the same cluster, independent of its file's path."""
     refuse_types(jobs)
     found = hashlib.sha256()
     stated = set(jobs.stated_fields(ASKED))
@@ -70,13 +70,13 @@ def identity(jobs: Jobs) -> str:
 
 
 def said(source: str) -> str:
-    """What a workload says of its source, without the folder of its file."""
+    """Return a workload's source without the folder of its file."""
     first, space, rest = source.partition(" ")
     return first.rpartition("/")[2] + space + rest
 
 
 def weighted(jobs: Jobs, weight: IntArray) -> Pieces:
-    """The jobs as bounds ask for them, with these weights."""
+    """Return the jobs as pieces for bounds, with these weights."""
     asked = pieces(jobs).with_gangs()
     divisor = np.maximum(np.gcd.reduce(np.vstack([asked.demand, asked.capacity]), axis=0), 1)
     return dataclasses.replace(
@@ -85,13 +85,13 @@ def weighted(jobs: Jobs, weight: IntArray) -> Pieces:
 
 
 def checked_jobs(asked: Pieces) -> intervals.Jobs:
-    """The same for the checker, in integers."""
+    """Return the same for the checker, in integers."""
     weight = asked.weight.astype(np.int64)
     return intervals.Jobs(asked.release, asked.length, weight, asked.demand, asked.capacity)
 
 
 def rounded(asked: Pieces, climb: Climb | None, pausing: bool) -> tuple[intervals.Prices, int]:
-    """Prices as integers, with as many bits as the jobs leave room for, and what they prove."""
+    """Return prices as integers, with as many bits as the jobs leave room for, and the bound that they prove."""
     jobs = checked_jobs(asked)
     start = int(asked.release.min(initial=0))
     if climb is None:

@@ -1,4 +1,4 @@
-"""What of a workload a schedule must respect, as plain as searches need it; and a schedule as a log."""
+"""Constraints of a schedule, in a simple form for searches; and a schedule as a log."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """Jobs of tasks that hold nodes from their job's start to its end.
+    """Jobs of tasks that use nodes from their job's start to its end.
 
-    capacity: nodes x resources; release, length (ticks), cycle (an iteration, 10^-6 ticks) and weight: of each job;
-    kind: of each job, the number of what it asks for; tasks: of each kind, the rows (demand of each resource) of its
-    tasks, the largest first; nodes: of each kind, which nodes may run it (1) or not; order: of each kind, which of the
-    template's tasks each row is.
-    Where GPUs of a node are told apart, a task with a part of one counts as if it held the whole.
+    With individual GPUs of a node, a task with a part of a GPU counts as if it used all of it.
+
+    Attributes:
+        capacity: Capacities, shape (nodes, resources).
+        release, length, cycle, weight: Of each job: release and length in ticks, an iteration in 10^-6 ticks, weight.
+        kind: Kind of each job, which has its demand.
+        tasks: Demand rows of each kind's tasks, the largest first.
+        nodes: Nodes that may run each kind (1) or not.
+        order: Of each kind, the template's task of each row.
     """
 
     jobs: Jobs
@@ -41,12 +45,12 @@ class Question:
     order: list[list[int]]
 
     def value(self, start: IntArray) -> int:
-        """The weighted sum of completion - arrival."""
+        """Return the weighted sum of completion - arrival."""
         return sum((self.weight * (start + self.length - self.release)).tolist())
 
 
 def question(jobs: Jobs, weight: IntArray) -> Question:
-    """The question that a workload asks; refuses jobs whose pace depends on where they run, or that start in parts."""
+    """Return the question of a workload; reject jobs whose pace depends on their nodes, or that start in parts."""
     refuse_types(jobs)
     used = np.unique(jobs.template).tolist()
     if len(jobs.edge_from) and jobs.edge_delay.any():
@@ -87,8 +91,10 @@ def question(jobs: Jobs, weight: IntArray) -> Question:
 
 
 class Held(NamedTuple):
-    """A segment of a schedule: a job's start and end, ppm of its iterations that were done at the start, the price that
-    it paid (10^-6 ticks), how it ended (`log`), and the nodes of the rows of its kind's tasks.
+    """Segment of a schedule.
+
+    It has a job's start and end, ppm of its iterations done at the start, the price that it paid (10^-6 ticks), its
+    ending (`log`), and the nodes of the rows of its kind's tasks.
     """
 
     job: int
@@ -101,7 +107,7 @@ class Held(NamedTuple):
 
 
 def as_log(asked: Question, start: IntArray, places: list[list[int]]) -> Segments:
-    """The log of the schedule in which jobs start at these ticks, without pauses, on these nodes (as in `Held`)."""
+    """Return the log of a schedule without pauses, by start ticks and nodes of the jobs (as in `Held`)."""
     ends = (start + asked.length).tolist()
     held = [
         Held(j, s, e, 0, 0, FINISH, tuple(places[j])) for j, (s, e) in enumerate(zip(start.tolist(), ends, strict=True))
@@ -110,7 +116,7 @@ def as_log(asked: Question, start: IntArray, places: list[list[int]]) -> Segment
 
 
 def log_of(asked: Question, held: Iterable[Held]) -> Segments:
-    """The log of a schedule; GPUs that are told apart are given out as the world does."""
+    """Return the log of a schedule; individual GPUs are assigned as by the world."""
     jobs, log = asked.jobs, Segments()
     devices = Devices(jobs, jobs.demand * (jobs.duration > 0)[:, None])
     segments = list(held)
@@ -143,7 +149,7 @@ def log_of(asked: Question, held: Iterable[Held]) -> Segments:
 
 
 def _gpu(jobs: Jobs, devices: Devices, task: int, node: int) -> int:
-    """The GPU that a task with a part of one takes; -1: none, or whole ones, which need no name."""
+    """Return the GPU of a task with a part of a GPU; -1: without, or complete ones, which need no name."""
     if not jobs.gpu_unit:
         return -1
     return tightest(devices.free[node], int(jobs.demand[task, gpu_column(jobs.resources)]), jobs.gpu_unit)

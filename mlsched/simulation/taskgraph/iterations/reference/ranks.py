@@ -1,9 +1,9 @@
-"""The best schedule by ranks with pauses: several powers, then changes of single ranks.
+"""Best schedule by ranks with pauses: several powers, then changes of single ranks.
 
-A move changes the ranks of a job that waits and of a few that are there while it does, mostly those that hold much for
-long; the whole log is run again, and the change stays where the weighted sum of completion times is no larger. Of 730
-small horizons that were not used to find it, brute force has no better schedule on 659 without moves, on 691 after 20
-and on 698 after 60, and the mean distance falls from 1.5 to .8 and .6 %. On 2,000 jobs, where the powers alone are
+A move changes the ranks of a waiting job and of a few jobs present during its wait, mostly large and long ones. The
+complete log is run again, and the change is kept if the weighted sum of completion times is no larger. On 730 small
+horizons that were not used to develop it, brute force has no better schedule on 659 without moves, on 691 after 20 and
+on 698 after 60 moves. The mean distance falls from 1.5 to .8 and .6 %. On 2,000 jobs, for which the powers are already
 within half a percent of the bound, 50 moves gain .01 to .04 points.
 """
 
@@ -20,14 +20,14 @@ from mlsched.simulation.taskgraph.iterations.reference.question import Question
 
 #: Powers of a job's share in its rank; fixed on Philly (2,000 jobs on 256, 320 and 400 GPUs).
 POWERS = (2.5, 1.0, 1.7, 2.0, 3.0)
-#: Jobs whose ranks a move changes, at most, and how widely (standard deviation of the logarithm).
+#: Most jobs whose ranks a move changes, and the spread of the changes (standard deviation of the logarithm).
 MOST_JOBS, SPREAD = 9, 0.8
-Told = Callable[[str, int, int], bool]  # stage, moves made, value: whether to stop now
-Kept = Callable[[ByRank, int], None]  # a schedule better than all before, and the steps that were made
+Told = Callable[[str, int, int], bool]  # (stage, moves made, value) -> whether to stop now
+Kept = Callable[[ByRank, int], None]  # (a schedule better than all before, number of steps made)
 
 
 def search(asked: Question, moves: int, seed: int, told: Told, kept: Kept) -> int:
-    """Call `kept` with each schedule that is the best so far; returns the steps made: one per power, then the moves."""
+    """Call `kept` with each schedule that is the best so far; return the steps made: one per power, then the moves."""
     even = np.ones(len(asked.release))
     best: tuple[int, float, ByRank] | None = None
     for made, power in enumerate(POWERS, start=1):
@@ -44,7 +44,7 @@ def search(asked: Question, moves: int, seed: int, told: Told, kept: Kept) -> in
     for made in range(len(POWERS) + 1, len(POWERS) + moves + 1):
         waits = asked.weight * (found.completion - asked.release - asked.length)
         if not (waits > 0).any():
-            return len(POWERS) + moves  # nobody waits, and nothing can be better
+            return len(POWERS) + moves  # without waiting jobs the schedule is optimal
         changed = _changed(asked, found, factor, waits, rng)
         other = ByRank(asked, power, changed)
         if (total := other.value()) <= value:
@@ -58,7 +58,7 @@ def search(asked: Question, moves: int, seed: int, told: Told, kept: Kept) -> in
 
 
 def _changed(asked: Question, found: ByRank, factor: Floats, waits: IntArray, rng: np.random.Generator) -> Floats:
-    """Other factors for a job that waits and some that are there while it does."""
+    """Return changed factors for a waiting job and some jobs present during its wait."""
     waiting = np.flatnonzero(waits > 0)
     first = int(rng.choice(waiting, p=waits[waiting] / waits[waiting].sum()))
     there = (asked.release < found.completion[first]) & (found.completion > asked.release[first])

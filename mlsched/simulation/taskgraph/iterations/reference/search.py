@@ -1,4 +1,4 @@
-"""A schedule without pauses for a whole log: lists after several sets of prices, and from the best one a search."""
+"""Schedule without pauses for a complete log: lists by several sets of prices, and a search from the best one."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mlsched.simulation.taskgraph.iterations.reference.listed import Schedule, l
 from mlsched.simulation.taskgraph.iterations.reference.neighbourhood import improved
 from mlsched.simulation.taskgraph.iterations.reference.question import Question
 
-#: Shares of the cluster for which prices are looked for: the rest is lost between jobs that do not fit each other.
-#: Fixed on Philly (400 and 600 GPUs; 2,000 jobs on 256, 320 and 400).
+#: Shares of the cluster for which prices are computed: the rest is lost between jobs that do not fit each other. Fixed
+#: on Philly (400 and 600 GPUs; 2,000 jobs on 256, 320 and 400).
 SHARES = (1.0, 0.97, 0.95, 0.92, 0.9, 0.87)
-#: How hard prices that only suggest starts are looked for.
+#: Effort of prices that only suggest starts.
 SUGGESTED = Effort(4, 50, 0, 200_000_000)
-Told = Callable[[str, int, int], bool]  # stage, moves made, value: whether to stop now
+Told = Callable[[str, int, int], bool]  # (stage, moves made, value) -> whether to stop now
 
 
 def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
-    """The best list over all shares, or over those that there was time for."""
+    """Return the best list over all shares, or over those within the time limit."""
     best: tuple[int, Schedule] | None = None
     for share in SHARES:
         narrow = dataclasses.replace(pieces, capacity=np.maximum((pieces.capacity * share).astype(np.int64), 1))
@@ -47,12 +47,12 @@ def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
 
 
 def search(schedule: Schedule, moves: int, seed: int, told: Told) -> tuple[Schedule, int]:
-    """A schedule that is no worse, and the moves that were made."""
+    """Return a schedule that is at least as good, and the number of moves made."""
     return improved(schedule, moves, seed, lambda made, value: told("neighbourhood", made, value))
 
 
 def on_board(asked: Question, start: list[int], places: list[list[int]]) -> Schedule:
-    """A stored schedule, to go on from."""
+    """Return a stored schedule in the form for a search."""
     ticks = int((np.array(start) + asked.length).max(initial=0)) - int(asked.release.min(initial=0))
     board = Board(asked, ticks + int(asked.length.max(initial=1)))
     for job, time in enumerate(start):
