@@ -26,7 +26,8 @@ from mlsched.simulation.wake import Wake
 
 #: A rule that requests this many wakes in a row, while no job runs and no event is due, is stuck.
 MOST_IDLE_WISHES = 1000
-#: Second word of the seed of the stream that samples decisions; it differs from every decision's stream [seed, number].
+#: Second entry of the seed of the stream that samples decisions; it differs from every decision's stream [seed,
+#: number].
 SAMPLING = 2**62
 
 

@@ -261,8 +261,7 @@ class Run:
         return tables.dataframe(self.table())
 
     def over_time(self) -> dict[str, Any]:
-        """Return the cluster over time, one array per column; each row is valid from its `time_s` until the next row's.
-        """
+        """Return the cluster over time, one array per column; each row is valid from its `time_s` to the next."""
         if self.simulation.over_time is None:
             raise InvalidInput(f"over_time: {self.simulation.problem} has none")
         return self.simulation.over_time(self.workload, self.log)

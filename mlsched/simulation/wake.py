@@ -52,13 +52,13 @@ class Wake:
         return dataclasses.replace(self, interval=int(interval))
 
     def next(self, now: int, event: int | None, pending: bool) -> int | None:
-        """Return the next wake after `now`, or None if there is none; all times are in the clock's unit.
+        """Return the next wake after `now`, or None without an event or tick; all times are in the clock's unit.
 
         Ticks without an event or an open question are skipped.
 
         Args:
             now: Current time.
-            event: Time of the next event, None if there is none.
+            event: Time of the next event, or None.
             pending: A question is open.
         """
         if self.events and event is not None:

@@ -120,8 +120,7 @@ class _Table:
         return least
 
     def _ending_in(self, rows: IntArray, column: IntArray, end: Floats) -> tuple[Floats, Floats]:
-        """Return the least cost of rows that end in a column, at `end` or later, and the ticks in which they then run.
-        """
+        """Return the least cost of rows that end in a column, at `end` or later, and the ticks in which they run."""
         order, pays, weight = self.order[rows], self.sorted[rows], self.weight[rows]
         there = np.maximum(np.minimum(self.end[rows], end[:, None]) - self.begin[rows], 0)
         there = np.take_along_axis(there, order, axis=1)

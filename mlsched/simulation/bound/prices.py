@@ -55,8 +55,7 @@ class Prices:
 
 @dataclasses.dataclass(frozen=True)
 class Ways:
-    """Pieces to be priced: release, length and weight of each, all above 0 but the release; demand (pieces, resources).
-    """
+    """Pieces to be priced: release, length, weight of each, above 0 but the release; demand (pieces, resources)."""
 
     release: Floats
     length: Floats

@@ -147,8 +147,7 @@ class PlacementWorld:
         return np.array(self._waiting[: self.options.window or None], dtype=np.int64)
 
     def _choice(self) -> bool:
-        """Check whether some waiting job may fit: its workers do, its PSs do, and the total of every resource suffices.
-        """
+        """Check whether some waiting job may fit: its workers do, its PSs do, and every resource suffices in total."""
         if len(self._running) >= self.options.most_jobs:
             return False
         w = self.workload

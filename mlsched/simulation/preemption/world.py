@@ -146,8 +146,7 @@ class PreemptionWorld:
         return True
 
     def _start_te_jobs(self) -> bool:
-        """Start TE jobs, or pose the question of the first without room; return True if the jobs behind may continue.
-        """
+        """Start TE jobs, or pose the question of the first without room; return True if later jobs may continue."""
         waiting = blocked = False
         for job in list(self._te_queue):
             if job in self._reservation:

@@ -38,8 +38,7 @@ class Forecaster:
         self._fits: Fits = unfitted(len(workload.submit))
 
     def tables(self, jobs: IntArray, served: IntArray, width: int) -> tuple[IntArray, IntArray]:
-        """Return `gain` and `loss` (ppm, shape (jobs, width + 1)) of jobs with `served` core-milliseconds of work done.
-        """
+        """Return `gain` and `loss` (ppm, shape (jobs, width + 1)) of jobs that have `served` core-milliseconds."""
         work = self.workload.work[jobs]
         seen = served // work
         spent = served[:, None] + np.arange(width + 1) * (1000 * self.options.epoch)

@@ -43,8 +43,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def reached(workload: Workload, log: Log, share: float) -> Floats:
-    """Return seconds from each job's submission to the first iteration that reports this share of its loss reduction.
-    """
+    """Return seconds from each job's submission to the first iteration with this share of its loss reduction."""
     below = workload.normalised() <= 1 - share + 1e-12
     needed = np.minimum(below.argmax(axis=1), workload.last)  # 0 iterations if the loss cannot fall
     return _when(workload, log, needed * workload.work)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchStrategy[Workload]:
-    """Return a strategy of workloads up to these numbers of jobs, cores and iterations per job, every cap at least 2.
-    """
+    """Return a strategy of workloads up to these jobs, cores and iterations per job, every cap at least 2."""
     from hypothesis import strategies as st
 
     @st.composite

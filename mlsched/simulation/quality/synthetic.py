@@ -262,8 +262,7 @@ def _hinted(histories: Sequence[History], which: str) -> npt.NDArray[np.bool_]:
 
 
 def _targets(made: Workload, share: float, hinted: npt.NDArray[np.bool_]) -> IntArray:
-    """Return target losses at `share` of each hinted job's loss reduction; NO_TARGET for jobs whose loss never falls.
-    """
+    """Return target losses at `share` of each hinted job's loss reduction; NO_TARGET if its loss never falls."""
     span = np.rint(share * (made.loss[:, 0] - made.lowest)).astype(np.int64)
     return np.where(hinted & (span > 0), made.loss[:, 0] - span, NO_TARGET)
 

@@ -195,8 +195,7 @@ def _check_order(workload: Workload, runs: Runs, total: list[int], findings: Fin
 
 
 def _check_capacity(workload: Workload, log: Log, findings: Findings) -> None:
-    """Check rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes.
-    """
+    """Check rule 5: every node's starts and ends in time order; at one instant, ends come before starts."""
     horizon = workload.horizon
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for _, _, task, node, start, end, _ in log.rows:

@@ -180,8 +180,7 @@ def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:
 
 
 def _nodes(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
-    """Return nodes of four GPUs, with four times the largest worker's share of the rest, for this load on their GPUs.
-    """
+    """Return nodes of four GPUs, with four times the largest worker's share of the rest, for this GPU load."""
     if len(submit) and not trace.gpus_milli.any():
         raise InvalidInput(f"{trace.source}: no job asks for a GPU, by which nodes would be counted; give a cluster")
     span = max(1, int(submit.max(initial=1)), int(ticks.max(initial=1)))

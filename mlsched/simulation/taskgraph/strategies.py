@@ -155,8 +155,7 @@ def any_round(
 
 
 def empty_node(snapshot: Snapshot, *, rng: np.random.Generator) -> Round:
-    """Pause all tasks on a random node, with their complete gangs, as in a failure; without pauses, call `any_round`.
-    """
+    """Pause all tasks on a random node, with complete gangs, as in a failure; without pauses, call `any_round`."""
     running = _units(snapshot, snapshot.state == 1)
     if snapshot.pausing == "none" or not running:
         return any_round(snapshot, None, rng)[0]

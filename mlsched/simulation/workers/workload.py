@@ -90,8 +90,7 @@ LONG_QUEUE = 5
 
 
 def overload(workload: Workload) -> list[str]:
-    """List the resources with more demand than capacity while jobs arrive, even in each job's thriftiest configuration.
-    """
+    """List the resources with more demand than capacity while jobs arrive, in each job's thriftiest configuration."""
     span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
     overloaded = []
     for name, (load, seconds) in offered_load(workload).items():

@@ -172,8 +172,7 @@ class WorkersWorld:
         )
 
     def _cost(self, model: IntArray, remaining: IntArray) -> IntArray:
-        """Return ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER if a job cannot train in that configuration.
-        """
+        """Return ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER if a job cannot train with them."""
         # every `remaining` is then an integer number of iterations, and the product stays small
         whole = self.options.floor != "never"
         work, scale = (remaining // PARTS, NS_PER_MS) if whole else (remaining, SCALE)

@@ -1,6 +1,6 @@
 """Replay of a log as a policy: every job starts and ends at its logged times.
 
-There are no decisions and no rounding to ticks: times are the log's milliseconds. Nodes are known only if the log has
+There are neither decisions nor rounding to ticks: times are the log's milliseconds. Nodes are known only if the log has
 them, so that `lint` compares the runs with the cluster's capacity, and not with the room of some node. The bound is
 that of the same log in milliseconds. It may differ from the bound of other runs by the rounding to ticks; with ticks as
 fine as the log's times, it is equal.

@@ -225,8 +225,7 @@ class _Job:
             self.findings.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its segments end")
 
     def _lengths(self, s: Segment, time: int) -> tuple[int, int]:
-        """Return the lengths of the current iteration and of later ones in a segment, for the slowdowns from a time on.
-        """
+        """Return the lengths of the current and of later iterations in a segment, for the slowdowns from a time on."""
         tasks = range(self.count)
         slow = [self.slow.at(self.job, task, time) if self.slow else WHOLE for task in tasks]
         scale = int(self.jobs.scale[self.job])
@@ -359,8 +358,7 @@ class _Job:
 
 
 def _check_capacity(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> None:
-    """Check rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes.
-    """
+    """Check rule 5: every node's starts and ends in time order; at one instant, ends come before starts."""
     demand, held = jobs.demand.tolist(), (jobs.duration > 0).tolist()
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for job, segments in by_job.items():

@@ -213,9 +213,7 @@ class _Check:
         )
 
     def capacity(self) -> bool:
-        """Check rule 5: on every node, at every time, the use is within the capacity; an end frees before a start
-        takes.
-        """
+        """Check rule 5: on every node, at every time, use is within capacity; an end frees before a start takes."""
         real = self.start[self.of] < self.end[self.of]
         node, task, of = self.node[real], self.task[real], self.of[real]
         sign = np.repeat([1, -1], len(node))

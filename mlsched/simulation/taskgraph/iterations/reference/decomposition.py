@@ -29,7 +29,7 @@ SHAPE, PRICE, STAY, WHOLE_RUNS = "node shape", "price of pauses", "no moves to o
 RUNNING_TIMES, FUTURE = "running times not known", "arrivals not known, and greed"
 #: Last parts, independent of the steps.
 LAST_PARTS = (FUTURE, RUNNING_TIMES)
-#: Their sum: the gap to the bound of the relaxed world, which is no higher than the run's own.
+#: Their sum: the gap to the bound of the relaxed world, which is at most the run's own.
 SUM = "above the relaxed bound"
 
 
@@ -84,8 +84,7 @@ class Decomposition:
         return (self.total - self.bound) / self.bound if self.bound else 0.0
 
     def table(self) -> dict[str, list[Any]]:
-        """Return one row per part, shares of the bound; the last row is their sum. `dataframe` makes a DataFrame of it.
-        """
+        """Return one row per part, shares of the bound; the last row is their sum. See also `dataframe`."""
         rows = [
             (part.name, *(self._share(n) for n in (part.value, part.at_least, part.at_most))) for part in self.parts
         ]

@@ -1,5 +1,4 @@
-"""Schedule from starts suggested by prices: in that order, each job at its own start or later, as soon as nodes have
-room.
+"""Schedule from starts suggested by prices: in that order, each job at or after its own start, once nodes have room.
 
 At its cheapest start under good prices (`bound/uninterrupted.py`) a job waits as long as waiting pays for all. Those
 starts together demand a little more than the capacity. So each job waits for its own start, and from then on for room,

@@ -2,7 +2,7 @@
 
 A move removes a waiting job and some others that run on a few nodes at about its earliest start. All of them return in
 a random order, the short ones mostly first, each as early as it fits. The move is kept if the weighted sum of
-completion times is no larger; so the schedule wanders among equals and never gets worse. (Large neighbourhood search:
+completion times does not rise; so the schedule wanders among equals and never gets worse. (Large neighbourhood search:
 Shaw, CP 1998.)
 """
 

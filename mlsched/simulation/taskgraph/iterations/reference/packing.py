@@ -105,8 +105,7 @@ class Packing:
         return int(able[self.free[able].sum(axis=1).argmin()]) if able.size else -1
 
     def _emptied(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
-        """Return a node with room for a task after moves of a few smaller jobs; -1, without moves, if the search fails.
-        """
+        """Return a node with room for a task after moves of a few smaller jobs; -1 without moves if it fails."""
         tries: list[tuple[int, int, list[int]]] = []
         room = self.free[self._open].sum(axis=0)
         for node in np.flatnonzero(may & self._open & (self.capacity >= row).all(axis=1)).tolist():
