@@ -17,10 +17,10 @@ from mlsched.simulation.run import Run, Simulation
 @functools.cache
 def simulations() -> LazyMapping[str, Simulation]:
     """Return problem name -> its first simulation. A look-up imports only the world of that problem."""
-    return LazyMapping(lambda: registry().problems, str, _first_of)
+    return LazyMapping(lambda: registry().problems, str, _first_simulations)
 
 
-def _first_of(problem: str) -> dict[str, Simulation]:
+def _first_simulations(problem: str) -> dict[str, Simulation]:
     if problem not in registry().problems:
         return {}
     return {s.problem: s for s in scan_problems("simulation", "SIMULATION", Simulation, problem)}

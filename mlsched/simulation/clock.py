@@ -133,7 +133,7 @@ def run(
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
-    wanted: int | None = None  # earliest wake requested by an answer
+    next_wake: int | None = None  # earliest wake requested by an answer
     idle = 0  # consecutive wakes caused only by requests
     serves = getattr(world, "served_by", None)  # serves an order without instances, which a recorded run needs
     fruitless: Callable[[], str] | None = getattr(world, "stuck", None)
@@ -143,12 +143,14 @@ def run(
             event = world.next_event()
             idle = idle + 1 if event is None else 0
             time = cadence.next(now, event, world.pending())
-            time = min((t for t in (time, wanted) if t is not None), default=None)
+            time = min((t for t in (time, next_wake) if t is not None), default=None)
             if time is None or idle > MOST_IDLE_WISHES:
-                asked = f", and the rule had itself asked {idle - 1} times to start nothing" if time is not None else ""
-                lost = getattr(world, "lost", "")  # capacity that the world has lost, if it can lose any
-                lost = lost and f" ({lost})"
-                stuck = f"jobs wait, nothing runs and nothing will arrive{asked}; the run is stuck{lost}"
+                wake_note = (
+                    f", and the rule had itself asked {idle - 1} times to start nothing" if time is not None else ""
+                )
+                lost_capacity = getattr(world, "lost", "")  # capacity that the world has lost, if it can lose any
+                lost_capacity = lost_capacity and f" ({lost_capacity})"
+                stuck = f"jobs wait, nothing runs and nothing will arrive{wake_note}; the run is stuck{lost_capacity}"
                 raise Stuck(f"{rule.name}: at {now * seconds:.10g} s {stuck}")
             now = time
             world.advance(now)
@@ -156,7 +158,7 @@ def run(
             if engine is not None:
                 wishes += [wish for wish in [engine.decide()] if wish is not None]
             while engine is None and (instance := world.ask()) is not None:
-                plan, after = _answer(rule, instance, memory, seed, number, now * seconds, came)
+                plan, after = _answer_question(rule, instance, memory, seed, number, now * seconds, came)
                 if wrong := instance.violations(plan):
                     where = f"decision {number} at {now * seconds:.10g} s"
                     raise SolverError(f"{rule.name}: {where}: infeasible plan: {wrong[0]}")
@@ -170,17 +172,17 @@ def run(
             if fruitless is not None and (reason := fruitless()):
                 raise Stuck(f"{rule.name}: at {now * seconds:.10g} s {reason}")
             # A new request replaces the previous one; otherwise every answer would begin its own chain of wakes.
-            wanted = min(wishes, default=wanted if wanted is not None and wanted > now else None)
+            next_wake = min(wishes, default=next_wake if next_wake is not None and next_wake > now else None)
             if progress is not None:
                 progress(now, world.unfinished())
     if remark := getattr(world, "remark", str)():
         warnings.warn(f"{rule.name}: {remark}", stacklevel=3)  # above `checked`
     # Worlds with built-in mechanisms call policies that are not solvers; those calls count as decisions as well.
-    decided = getattr(world, "decided", 0) if engine is None else engine.decisions
-    return Trip(number + decided, recorded, now)
+    decision_count = getattr(world, "decided", 0) if engine is None else engine.decisions
+    return Trip(number + decision_count, recorded, now)
 
 
-def _answer(
+def _answer_question(
     rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: float, interrupted: Callable[[], bool]
 ) -> tuple[Plan, Any]:
     """Return one answer of the rule.

@@ -36,8 +36,8 @@ class Log:
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns as lists."""
-        found = self.columns().items()
-        return {name: values.tolist() for name, values in found if (values != self.fill.get(name)).any()}
+        entries = self.columns().items()
+        return {name: values.tolist() for name, values in entries if (values != self.fill.get(name)).any()}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -47,21 +47,21 @@ class Log:
 
 def columns(rows: Sequence[Row], names: Sequence[str], order: Sequence[str]) -> dict[str, IntArray]:
     """Return column name -> values, with the rows sorted by the columns `order`, most important first."""
-    table = _table(rows, names)
-    by = _sorted(table, names, order)
+    table = _integer_table(rows, names)
+    by = _sorted_rows(table, names, order)
     return {name: table[by, c] for c, name in enumerate(names)}
 
 
 def ranks(rows: Sequence[Row], names: Sequence[str], order: Sequence[str]) -> IntArray:
     """Return the row numbers sorted by the columns `order`; in the given order if `order` is empty."""
-    return _sorted(_table(rows, names), names, order)
+    return _sorted_rows(_integer_table(rows, names), names, order)
 
 
-def _table(rows: Sequence[Row], names: Sequence[str]) -> IntArray:
+def _integer_table(rows: Sequence[Row], names: Sequence[str]) -> IntArray:
     return np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
 
 
-def _sorted(table: IntArray, names: Sequence[str], order: Sequence[str]) -> IntArray:
+def _sorted_rows(table: IntArray, names: Sequence[str], order: Sequence[str]) -> IntArray:
     return np.lexsort([table[:, names.index(name)] for name in reversed(order)]) if order else np.arange(len(table))
 
 

@@ -42,12 +42,12 @@ def is_text(cluster: str) -> bool:
     """
     if not cluster.strip():
         raise InvalidInput(f"cluster: is empty; write for example {EXAMPLE}, or name a file of nodes")
-    short = [found for part in cluster.replace(" ", "").lower().split("+") if (found := SHORT.fullmatch(part))]
+    short = [match for part in cluster.replace(" ", "").lower().split("+") if (match := SHORT.fullmatch(part))]
     if len(short) == cluster.count("+") + 1 and not os.path.lexists(cluster):
-        each = [f"{found['count']} nodes of {found['gpus']} GPUs" for found in short]
-        meant = "+".join(f"{found['count']}x({found['gpus']}gpu{found['kind'] or ''})" for found in short)
+        each = [f"{match['count']} nodes of {match['gpus']} GPUs" for match in short]
+        suggestion = "+".join(f"{match['count']}x({match['gpus']}gpu{match['kind'] or ''})" for match in short)
         raise InvalidInput(
-            f"cluster '{shorten(cluster)}': {shorten(' and '.join(each))} each are written {shorten(meant)}"
+            f"cluster '{shorten(cluster)}': {shorten(' and '.join(each))} each are written {shorten(suggestion)}"
         )
     if PER_TYPE.fullmatch(cluster.replace(" ", "")) and not os.path.lexists(cluster):
         raise InvalidInput(
@@ -59,7 +59,7 @@ def is_text(cluster: str) -> bool:
 
 def parse_nodes(text: str) -> Nodes | IntArray:
     """Return the nodes of a cluster text: as `parse_cluster` if untyped, else with the GPU type of each node."""
-    plain, models = _read(text)
+    plain, models = _parse_shapes(text)
     if not any(models):
         return plain
     if (plain[:, 2] % 1000).any():
@@ -78,7 +78,7 @@ def parse_nodes(text: str) -> Nodes | IntArray:
 
 def parse_cluster(text: str) -> IntArray:
     """Return capacities, shape (nodes, 3), in 1/1000 CPU, MiB and 1/1000 GPU; resources that a shape omits are 0."""
-    rows, models = _read(text)
+    rows, models = _parse_shapes(text)
     if any(models):
         raise InvalidInput(
             f"cluster '{shorten(text)}': all GPUs are alike here; leave out their types, for example {EXAMPLE}"
@@ -86,7 +86,7 @@ def parse_cluster(text: str) -> IntArray:
     return rows
 
 
-def _read(text: str) -> tuple[IntArray, list[str]]:
+def _parse_shapes(text: str) -> tuple[IntArray, list[str]]:
     """Return the capacities and the GPU type of each node ("" if untyped)."""
     rows: list[list[int]] = []
     models: list[str] = []
@@ -99,13 +99,13 @@ def _read(text: str) -> tuple[IntArray, list[str]]:
             )
         if len(rows) + int(match[1]) > MOST_NODES:
             raise InvalidInput(f"cluster '{shorten(text)}': has more than {MOST_NODES} nodes")
-        amounts, model = _shape(text, match[2])
+        amounts, model = _parse_shape(text, match[2])
         rows += [amounts] * int(match[1])
         models += [model] * int(match[1])
     return np.array(rows, dtype=np.int64), models
 
 
-def _shape(text: str, shape: str) -> tuple[list[int], str]:
+def _parse_shape(text: str, shape: str) -> tuple[list[int], str]:
     amounts: dict[str, int] = {}
     model = ""
     for item in shape.split(","):

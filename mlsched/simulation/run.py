@@ -57,17 +57,17 @@ class AsLogged:
     played: Callable[[Any], Any]
 
 
-def _always_held(workload: Any, log: Any) -> bool:
+def _bound_applies(workload: Any, log: Any) -> bool:
     """Return True: each run is compared with the bound."""
     return True
 
 
-def _nothing_assumed(workload: Any, options: Any) -> dict[str, str]:
+def _no_assumptions(workload: Any, options: Any) -> dict[str, str]:
     """Return an empty mapping: the run makes no assumption that changes its numbers."""
     return {}
 
 
-def _nothing_found(workload: Any) -> list[Any]:
+def _no_findings(workload: Any) -> list[Any]:
     """Return an empty list of findings about a log."""
     return []
 
@@ -128,7 +128,7 @@ class Simulation:
     receding: Callable[..., Any] | None = None
     tabulate: Callable[..., Any] | None = None
     bound: Callable[[Any, bool], Mapping[str, float]] | None = None
-    held: Callable[[Any, Any], bool] = _always_held
+    held: Callable[[Any, Any], bool] = _bound_applies
     unit: int = 1
     unit_of: Callable[[Any], int | Fraction] | None = None
     simulator: str = ""
@@ -137,9 +137,9 @@ class Simulation:
     table: Callable[[Any, Any], dict[str, Any]] | None = None
     over_time: Callable[[Any, Any], dict[str, Any]] | None = None
     drawn: Drawn | None = None
-    assumed: Callable[[Any, Any], dict[str, str]] = _nothing_assumed
+    assumed: Callable[[Any, Any], dict[str, str]] = _no_assumptions
     as_logged: AsLogged | None = None
-    lint: Callable[[Any], list[Any]] = _nothing_found
+    lint: Callable[[Any], list[Any]] = _no_findings
 
     def __repr__(self) -> str:
         return short_repr(self, self.problem, self.simulator)
@@ -148,11 +148,11 @@ class Simulation:
         """Pickle a world of mlsched by its name; its functions are found by import."""
         from mlsched.simulation import every_simulation
 
-        for number, known in enumerate(every_simulation()):
-            if known is self:
-                return _known, (number, self.problem, self.simulator)
-            if known.as_logged is not None and known.as_logged.simulation is self:
-                return _known_log, (number,)
+        for number, candidate in enumerate(every_simulation()):
+            if candidate is self:
+                return _simulation_by_number, (number, self.problem, self.simulator)
+            if candidate.as_logged is not None and candidate.as_logged.simulation is self:
+                return _log_simulation, (number,)
         return super().__reduce_ex__(protocol)
 
     def parts_of_second(self, workload: Any) -> int | Fraction:
@@ -166,25 +166,27 @@ class Simulation:
         return self.options_type(**resolve(f"{self.problem} world", parameters_of(self.options_type), given))
 
 
-def _known(number: int, problem: str, simulator: str) -> Simulation:
+def _simulation_by_number(number: int, problem: str, simulator: str) -> Simulation:
     """Return the simulation that a pickle refers to by name."""
     from mlsched.simulation import every_simulation
 
-    found = every_simulation()[number]
-    assert (found.problem, found.simulator) == (problem, simulator), "both processes have the same mlsched"
-    return found
+    simulation_found = every_simulation()[number]
+    assert (simulation_found.problem, simulation_found.simulator) == (problem, simulator), (
+        "both processes have the same mlsched"
+    )
+    return simulation_found
 
 
-def _known_log(number: int) -> Simulation:
+def _log_simulation(number: int) -> Simulation:
     """Return the log-replaying world of the simulation of this number."""
     from mlsched.simulation import every_simulation
 
-    found = every_simulation()[number].as_logged
-    assert found is not None, "both processes have the same mlsched"
-    return found.simulation
+    simulation_found = every_simulation()[number].as_logged
+    assert simulation_found is not None, "both processes have the same mlsched"
+    return simulation_found.simulation
 
 
-def _stayed_behind(instance: Any, memory: Any, rng: Any) -> Any:
+def _raise_not_picklable(instance: Any, memory: Any, rng: Any) -> Any:
     raise InvalidInput("replay: the rule is a function that cannot be sent between processes; replay where it ran")
 
 
@@ -229,8 +231,8 @@ class Run:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Run:
             return NotImplemented
-        compared = [field.name for field in dataclasses.fields(self) if field.compare]
-        same = all(getattr(self, name) == getattr(other, name) for name in compared)
+        compared_fields = [field.name for field in dataclasses.fields(self) if field.compare]
+        same = all(getattr(self, name) == getattr(other, name) for name in compared_fields)
         return same and bool(self.log.to_json() == other.log.to_json())
 
     def __hash__(self) -> int:
@@ -304,7 +306,7 @@ class Run:
         Raises:
             InvalidInput: The log cannot be real (`lint`); the message has the proof.
         """
-        if findings := self._findings:
+        if findings := self._lint_findings:
             more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
             raise InvalidInput(f"{self.solver}: no gap, since the log cannot have been so: {findings[0]}{more}; "
                                "correct the log or the cluster")  # fmt: skip
@@ -318,18 +320,18 @@ class Run:
 
         Each finding has a `kind`, a `sentence`, a place, a time and an amount.
         """
-        return list(self._findings)
+        return list(self._lint_findings)
 
     @functools.cached_property
-    def _findings(self) -> list[Any]:
+    def _lint_findings(self) -> list[Any]:
         return self.simulation.lint(self.workload)
 
     @property
     def bounded_by(self) -> str:
         """Describe the runs for which `bound` is valid."""
-        said = "all that may pause, at any time and for nothing" if self.pauses else "all in which nothing pauses"
+        text = "all that may pause, at any time and for nothing" if self.pauses else "all in which nothing pauses"
         kinds = getattr(self.workload, "type_names", ())
-        return f"{said}, on nodes of any of the types {', '.join(kinds)}" if kinds else said
+        return f"{text}, on nodes of any of the types {', '.join(kinds)}" if kinds else text
 
     def series(self) -> dict[str, Any]:
         """Return named samples for plots of distributions."""
@@ -344,20 +346,20 @@ class Run:
         try:
             pickle.dumps(self.rule)
         except Exception:  # pickle raises various exceptions
-            return {**self.__dict__, "rule": Rule(self.rule.name, _stayed_behind)}
+            return {**self.__dict__, "rule": Rule(self.rule.name, _raise_not_picklable)}
         return self.__dict__
 
     def _repr_html_(self) -> str:
         """Render the configuration and the figures of merit for notebooks."""
         facts = [f"{len(self.workload.submit)} jobs on {self.workload.cluster}", self.workload.source]
-        rows = [[name, value] for name, value in _flat(self.summary()).items()]
+        rows = [[name, value] for name, value in _flatten_summary(self.summary()).items()]
         return html.titled_block(
             f"{self.solver} on {self.simulation.problem}", facts, html.html_table(["measure", "value"], rows)
         )
 
     def replay(self, decision: Decision) -> Any:
         """Answer a recorded decision again, with its memory and random stream; the plan is the same."""
-        if not any(decision is kept for kept in self.recorded):
+        if not any(decision is other for other in self.recorded):
             raise InvalidInput("replay: the decision is not one that this run recorded")
         return self.rule.call(decision.instance, decision.memory, decision_rng(self.seed, decision.number))[0]
 
@@ -389,9 +391,11 @@ def _bound(bound: Callable[[Any, bool], Mapping[str, float]], workload: Any, pau
     return dict(bound(workload, pausing))
 
 
-def _flat(summary: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def _flatten_summary(summary: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Flatten nested figures; names are joined in order."""
     flat: dict[str, Any] = {}
     for name, value in summary.items():
-        flat |= _flat(value, f"{before}{name} ") if isinstance(value, Mapping) else {f"{before}{name}": value}
+        flat |= (
+            _flatten_summary(value, f"{before}{name} ") if isinstance(value, Mapping) else {f"{before}{name}": value}
+        )
     return flat

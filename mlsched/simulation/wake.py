@@ -64,12 +64,12 @@ class Wake:
         if self.events and event is not None:
             times = [event]
         elif event is not None:
-            times = [self._tick(max(event, now + 1))]
+            times = [self._next_tick(max(event, now + 1))]
         else:
             times = []
         if self.interval and pending and times:
-            times.append(self._tick(now + 1))
+            times.append(self._next_tick(now + 1))
         return min(times, default=None)
 
-    def _tick(self, time: int) -> int:
+    def _next_tick(self, time: int) -> int:
         return -(-time // self.interval) * self.interval

@@ -105,11 +105,11 @@ class Windows:
         self.table, self.course = run.table(), run.over_time()
         self.unit = next(name for name in self.table if name.startswith("submit_")).removeprefix("submit_")
         self.times: Floats = np.asarray(self.course[f"time_{self.unit}"], dtype=np.float64)
-        self.submit: Floats = self._column("submit")
-        self.waiting, self.jct = self._column("waiting"), self._column("jct")
+        self.submit: Floats = self._table_column("submit")
+        self.waiting, self.jct = self._table_column("waiting"), self._table_column("jct")
         self.gpus: Floats = np.asarray(self.table["gpus"], dtype=np.float64)
 
-    def _column(self, name: str) -> Floats:
+    def _table_column(self, name: str) -> Floats:
         return np.asarray(self.table[f"{name}_{self.unit}"], dtype=np.float64)
 
     def counted(self, window: Window) -> npt.NDArray[np.bool_]:
@@ -132,15 +132,15 @@ class Windows:
             window: Time window.
             grouping: "user", "group", "partition", "status" (if the log has it), or "size" (GPUs of a job).
         """
-        counted = self.counted(window)
+        is_counted = self.counted(window)
         names = self.sizes() if grouping == "size" else self._names(grouping)
         area = self.gpus * np.maximum(self.jct - self.waiting, 0.0)
-        found = [(name, counted & (names == name)) for name in np.unique(names[counted]).tolist()]
+        groups = [(name, is_counted & (names == name)) for name in np.unique(names[is_counted]).tolist()]
         if grouping == "size":
-            found.sort(key=lambda pair: float(self.gpus[pair[1]].min()))
+            groups.sort(key=lambda pair: float(self.gpus[pair[1]].min()))
         else:
-            found.sort(key=lambda pair: -float(area[pair[1]].sum()))
-        return {str(name): self._of_jobs(rows) for name, rows in found}
+            groups.sort(key=lambda pair: -float(area[pair[1]].sum()))
+        return {str(name): self._of_jobs(rows) for name, rows in groups}
 
     def _names(self, grouping: str) -> npt.NDArray[Any]:
         if grouping not in GROUPINGS or grouping not in self.table:
@@ -167,16 +167,16 @@ class Windows:
         waiting, jct, gpus = self.waiting[rows], self.jct[rows], self.gpus[rows]
         running = np.maximum(jct - waiting, 0.0)
         area = gpus * running
-        bounded = np.maximum(jct / np.maximum(running, SHORT_RUN), 1.0)
+        bounded_slowdown = np.maximum(jct / np.maximum(running, SHORT_RUN), 1.0)
         figures: dict[str, float | None] = {"jobs": float(count)}
         if not count:
             return figures
         figures["mean waiting"] = float(waiting.mean())
-        figures |= _percentiles("waiting", waiting)
+        figures |= _named_percentiles("waiting", waiting)
         figures["mean completion"] = float(jct.mean())
-        figures |= _percentiles("completion", jct)
-        figures["mean bounded slowdown"] = float(bounded.mean())
-        figures |= _percentiles("bounded slowdown", bounded)
+        figures |= _named_percentiles("completion", jct)
+        figures["mean bounded slowdown"] = float(bounded_slowdown.mean())
+        figures |= _named_percentiles("bounded slowdown", bounded_slowdown)
         figures["area-weighted response"] = float((area * jct).sum() / area.sum()) if area.any() else None
         figures["GPU hours"] = float(area.sum()) / 3600 if self.unit == "s" else float(area.sum())
         return figures
@@ -187,6 +187,6 @@ class Windows:
         return float((np.diff(edges) * np.asarray(column, dtype=np.float64)).sum() / (window.end - window.start))
 
 
-def _percentiles(name: str, values: Floats) -> dict[str, float | None]:
+def _named_percentiles(name: str, values: Floats) -> dict[str, float | None]:
     points = np.percentile(values, PERCENTILES)
     return {f"{name} p{p}": float(v) for p, v in zip(PERCENTILES, points, strict=True)}

@@ -42,31 +42,31 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
     at_once = prices.paid(ways.demand, ways.release, soonest)
     # After the end of the prices, a piece only waits for its own ticks.
     latest = np.clip(soonest + at_once / ways.weight, soonest, np.maximum(prices.end + ways.length, soonest))
-    first, reached, last = (
+    first, first_end, last = (
         ((time - prices.start) // prices.step).astype(np.int64) for time in (ways.release, soonest, latest)
     )
-    cost, held, work = np.empty(len(soonest)), np.zeros((count + 1, ways.demand.shape[1])), 0
+    cost, use, work = np.empty(len(soonest)), np.zeros((count + 1, ways.demand.shape[1])), 0
     for group in groups(last - first + 1):
         number = first[group][:, None] + np.arange(int((last - first)[group].max()) + 1)
         pays = rate[np.minimum(number, count)] @ ways.demand[group][:, :, None]
         table = _Table(ways, group, prices, number, pays[:, :, 0])
-        cost[group], ran = table.least(reached[group] - first[group], last[group] - first[group])
+        cost[group], ran = table.least(first_end[group] - first[group], last[group] - first[group])
         work += table.work
-        for r in range(held.shape[1]):
+        for r in range(use.shape[1]):
             amount = (ran * ways.demand[group, r][:, None]).ravel()
-            held[:, r] += np.bincount(np.minimum(number, count).ravel(), amount, minlength=count + 1)
-    return cost, held[:-1], work
+            use[:, r] += np.bincount(np.minimum(number, count).ravel(), amount, minlength=count + 1)
+    return cost, use[:-1], work
 
 
 def groups(widths: IntArray) -> list[IntArray]:
     """Return groups of pieces of about equal width, such that tables stay below the size limit."""
     size = np.ceil(np.log2(np.maximum(widths, NARROW))).astype(np.int64)
-    found: list[IntArray] = []
+    parts_found: list[IntArray] = []
     for one in np.unique(size):
         members = np.flatnonzero(size == one)
         parts = len(members) * int(widths[members].max()) // MOST_ENTRIES + 1
-        found += [part for part in np.array_split(members, parts) if part.size]
-    return found
+        parts_found += [part for part in np.array_split(members, parts) if part.size]
+    return parts_found
 
 
 class _Table:
@@ -103,9 +103,9 @@ class _Table:
             self.work += rows.size * self.pays.shape[1]
             cost, ticks = self._ending_in(rows, column, end)
             first = np.flatnonzero(np.diff(rows, prepend=-1))
-            chosen = np.lexsort((cost, rows))[first]
-            chosen = chosen[cost[chosen] < best[rows[chosen]]]
-            best[rows[chosen]], ran[rows[chosen]] = cost[chosen], ticks[chosen]
+            chosen_ticks = np.lexsort((cost, rows))[first]
+            chosen_ticks = chosen_ticks[cost[chosen_ticks] < best[rows[chosen_ticks]]]
+            best[rows[chosen_ticks]], ran[rows[chosen_ticks]] = cost[chosen_ticks], ticks[chosen_ticks]
             going = rows[first][np.diff(first, append=len(rows)) == many]
             after += many
             many = max(1, min(2 * many, MOST_TOGETHER // max(1, going.size * self.pays.shape[1])))
@@ -115,8 +115,8 @@ class _Table:
         """Return a lower limit of each row's payment for its ticks, for all ends up to the end of a column."""
         there = np.maximum(self.end - self.begin, 0) * (np.arange(self.pays.shape[1]) <= last[:, None])
         there = np.take_along_axis(there, self.order, axis=1)
-        chosen = np.clip(self.length[:, None] - (np.cumsum(there, axis=1) - there), 0, there)
-        least: Floats = (chosen * self.sorted).sum(axis=1) * (1 - 1e-9)
+        chosen_ticks = np.clip(self.length[:, None] - (np.cumsum(there, axis=1) - there), 0, there)
+        least: Floats = (chosen_ticks * self.sorted).sum(axis=1) * (1 - 1e-9)
         return least
 
     def _ending_in(self, rows: IntArray, column: IntArray, end: Floats) -> tuple[Floats, Floats]:
@@ -125,16 +125,18 @@ class _Table:
         there = np.maximum(np.minimum(self.end[rows], end[:, None]) - self.begin[rows], 0)
         there = np.take_along_axis(there, order, axis=1)
         before = np.cumsum(there, axis=1) - there
-        chosen = np.clip(self.length[rows][:, None] - before, 0, there)
+        chosen_ticks = np.clip(self.length[rows][:, None] - before, 0, there)
         worth = (weight + self.pays[rows, column])[:, None]
-        dear = chosen * (pays > worth)
+        dear = chosen_ticks * (pays > worth)
         dearer = dear.sum(axis=1, keepdims=True) - np.cumsum(dear, axis=1)
         remains = (self.end[rows, column] - end)[:, None]
         exchanged = np.clip(remains - dearer, 0, dear)
         cost = (
-            weight * (end - self.release[rows]) + (chosen * pays).sum(axis=1) - (exchanged * (pays - worth)).sum(axis=1)
+            weight * (end - self.release[rows])
+            + (chosen_ticks * pays).sum(axis=1)
+            - (exchanged * (pays - worth)).sum(axis=1)
         )
         ticks = np.zeros_like(pays)
-        np.put_along_axis(ticks, order, chosen - exchanged, axis=1)
+        np.put_along_axis(ticks, order, chosen_ticks - exchanged, axis=1)
         ticks[np.arange(len(rows)), column] += exchanged.sum(axis=1)
         return cost, ticks

@@ -81,15 +81,17 @@ def by_completion(pieces: Pieces, end: float, *, pausing: bool = True) -> float:
 
 def climbed(pieces: Pieces, end: float, *, pausing: bool, effort: Effort) -> Climb | None:
     """Return the best prices and their bound; None if pieces never compete."""
-    kept = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
-    if not pieces.demand[kept].any():
+    kept_rows = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
+    if not pieces.demand[kept_rows].any():
         return None
-    release, length = pieces.release[kept].astype(np.float64), pieces.length[kept].astype(np.float64)
-    ways: Ways | TypedWays = Ways(release, length, pieces.weight[kept], pieces.demand[kept].astype(np.float64))
+    release, length = pieces.release[kept_rows].astype(np.float64), pieces.length[kept_rows].astype(np.float64)
+    ways: Ways | TypedWays = Ways(
+        release, length, pieces.weight[kept_rows], pieces.demand[kept_rows].astype(np.float64)
+    )
     capacity = pieces.capacity.astype(np.float64)
     if (kinds := pieces.kinds) is not None:
-        demand = kinds.demand[:, kept].astype(np.float64)
-        ways = TypedWays(release, pieces.weight[kept], kinds.ticks[:, kept], demand)
+        demand = kinds.demand[:, kept_rows].astype(np.float64)
+        ways = TypedWays(release, pieces.weight[kept_rows], kinds.ticks[:, kept_rows], demand)
         capacity = kinds.capacity.astype(np.float64)
     step, count, levels = grid(float(release.min()), end, effort.levels)
     nothing = Prices(float(release.min()), step, np.zeros((count, len(capacity))))
@@ -140,7 +142,7 @@ class Climb:
                     self.prices = self.prices.finer(FINER)
                 try:
                     self._quasi_newton(effort.climbs)
-                    self._adam(effort.steps)
+                    self._climb_by_adam(effort.steps)
                 finally:
                     self.reached.append((len(self.prices.values), self.best))
                 if number and self.best - before < effort.gain * self.best:
@@ -149,19 +151,19 @@ class Climb:
     def value(self, prices: Prices) -> tuple[float, Floats]:
         """Return the right side, less a margin above its rounding error, and its slope."""
         if isinstance(self.ways, TypedWays):
-            cost, held, work = typed.cheapest(self.ways, prices, self.pausing)
+            cost, use, work = typed.cheapest(self.ways, prices, self.pausing)
         elif self.pausing:
-            cost, held, work = cheapest.cheapest(self.ways, prices)
+            cost, use, work = cheapest.cheapest(self.ways, prices)
         else:
-            cost, _, held, work = uninterrupted.cheapest(self.ways, prices)
+            cost, _, use, work = uninterrupted.cheapest(self.ways, prices)
         self.work += work
         paid = prices.step * float((prices.values @ self.capacity).sum())
         value = float(cost.sum()) * (1 - 1e-12) - paid * (1 + 1e-12)
         if value > self.best:
             self.best, self.prices = value, prices
-        return value, held - prices.step * self.capacity
+        return value, use - prices.step * self.capacity
 
-    def _go_on(self) -> None:
+    def _continue_climb(self) -> None:
         if self.work > self._most:
             raise _Enough
 
@@ -175,7 +177,7 @@ class Climb:
         base = self.prices
 
         def cost(x: Floats) -> tuple[float, Floats]:
-            self._go_on()
+            self._continue_climb()
             value, slope = self.value(dataclasses.replace(base, values=x.reshape(shape) * unit))
             return -value / whole, -(slope * unit).ravel() / whole
 
@@ -186,14 +188,14 @@ class Climb:
         with threadpool_limits(limits=1, user_api="blas"):
             minimize(cost, (base.values / unit).ravel(), jac=True, method="L-BFGS-B", bounds=above, options=limits)
 
-    def _adam(self, steps: int) -> None:
+    def _climb_by_adam(self, steps: int) -> None:
         base, prices = self.prices, self.prices.values.copy()
         if not (prices > 0).any():
             return
         pace = PACE * float(np.median(prices[prices > 0]))
         slopes, squares = np.zeros_like(prices), np.zeros_like(prices)
         for step in range(1, steps + 1):
-            self._go_on()
+            self._continue_climb()
             _, slope = self.value(dataclasses.replace(base, values=prices))
             slopes = SLOPES * slopes + (1 - SLOPES) * slope
             squares = SQUARES * squares + (1 - SQUARES) * slope**2

@@ -33,10 +33,10 @@ def lower_bounds(pieces: Pieces, *, pausing: bool = True) -> dict[str, int]:
         return {"total_jct": 0, "makespan": 0}
     span = makespan(pieces)
     parts = total_jct_parts(pieces, pausing=pausing, span=span)
-    return {"total_jct": _whole(max(parts.values())), "makespan": _whole(span)}
+    return {"total_jct": _round_up(max(parts.values())), "makespan": _round_up(span)}
 
 
-def _whole(value: float) -> int:
+def _round_up(value: float) -> int:
     """Round up to an integer, except for rounding errors."""
     return math.ceil(value * (1 - 1e-12) - 1e-6)
 

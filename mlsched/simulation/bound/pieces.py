@@ -83,12 +83,12 @@ class Pieces:
 
         At most one of two pieces with more than half of the cluster can run at a time.
         """
-        kept = np.flatnonzero(self.work.any(axis=0))
-        demand, capacity = halves(self.demand[:, kept], self.capacity[None, kept])
+        columns_kept = np.flatnonzero(self.work.any(axis=0))
+        demand, capacity = halves(self.demand[:, columns_kept], self.capacity[None, columns_kept])
         return dataclasses.replace(
             self,
-            demand=np.hstack([self.demand[:, kept], demand]),
-            capacity=np.concatenate([self.capacity[kept], capacity]),
+            demand=np.hstack([self.demand[:, columns_kept], demand]),
+            capacity=np.concatenate([self.capacity[columns_kept], capacity]),
         )
 
 
@@ -105,8 +105,8 @@ def with_halves(demand: IntArray, capacity: IntArray, column: int = -1, unit: in
     more, there = halves(demand, capacity)
     if unit:
         part, count = np.minimum(demand[:, [column]], unit), int(capacity[:, column].sum()) // unit
-        for counted, room in (halves(part, np.full((count, 1), unit)), thirds(part, count, unit)):
-            more = np.hstack([more, counted * np.maximum(demand[:, [column]] // unit, 1)])
+        for count_column, room in (halves(part, np.full((count, 1), unit)), thirds(part, count, unit)):
+            more = np.hstack([more, count_column * np.maximum(demand[:, [column]] // unit, 1)])
             there = np.append(there, room)
     return np.hstack([demand, more]), np.concatenate([capacity.sum(axis=0), there])
 
@@ -121,11 +121,11 @@ def halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
     out.
     """
     largest = capacity.max(axis=0, initial=0)
-    counted: Any = (2 * demand >= largest).astype(np.int64) + (2 * demand > largest)
-    counted *= demand > 0
+    count_column: Any = (2 * demand >= largest).astype(np.int64) + (2 * demand > largest)
+    count_column *= demand > 0
     there = 2 * (2 * capacity >= largest).sum(axis=0)
-    kept = counted.any(axis=0)
-    return np.asarray(counted[:, kept]), np.asarray(there[kept])
+    columns_kept = count_column.any(axis=0)
+    return np.asarray(count_column[:, columns_kept]), np.asarray(there[columns_kept])
 
 
 def thirds(demand: IntArray, count: int, unit: int) -> tuple[IntArray, IntArray]:
@@ -136,6 +136,6 @@ def thirds(demand: IntArray, count: int, unit: int) -> tuple[IntArray, IntArray]
     The column is left out without a counted demand.
     """
     whole, rest = 3 * demand // unit, 3 * demand % unit
-    counted = np.where(rest == 0, 2 * whole, 3 * whole)
-    kept = counted.any(axis=0)
-    return np.asarray(counted[:, kept]), np.full(int(kept.sum()), 6 * count)
+    count_column = np.where(rest == 0, 2 * whole, 3 * whole)
+    columns_kept = count_column.any(axis=0)
+    return np.asarray(count_column[:, columns_kept]), np.full(int(columns_kept.sum()), 6 * count)

@@ -31,26 +31,26 @@ def typed_end(pieces: Pieces, kinds: Kinds) -> float:
     best, moment = float(end.max()), float(begin.min())
     for _ in range(TIMES):
         share = np.clip((end - moment) / np.where(fastest > 0, fastest, 1), 0, 1)
-        price = _prices(work[:, :, kinds.capacity > 0], kinds.capacity[kinds.capacity > 0], share)
-        paid = _least(work[:, :, kinds.capacity > 0], price)[0]
+        price = _best_prices(work[:, :, kinds.capacity > 0], kinds.capacity[kinds.capacity > 0], share)
+        paid = _least_cost(work[:, :, kinds.capacity > 0], price)[0]
         each = paid / np.where(fastest > 0, fastest, 1)
         # Lowered by more than the rounding error of sums of products of times.
         rest = (overlap(times, end, each) - overlap(times, begin, each)) * (1 - 1e-9)
-        found = times + rest - 1e-6 * (rest > 0)
-        if found.max() <= best and best > end.max():
+        ends = times + rest - 1e-6 * (rest > 0)
+        if ends.max() <= best and best > end.max():
             break
-        best, moment = max(best, float(found.max())), float(times[found.argmax()])
+        best, moment = max(best, float(ends.max())), float(times[ends.argmax()])
     return best
 
 
-def _least(work: Floats, price: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _least_cost(work: Floats, price: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Return the cost of each piece's total work on the cheapest kind, and that kind."""
     cost: Any = np.where(np.isfinite(work[:, :, 0]), np.where(np.isfinite(work), work, 0) @ price, np.inf)
     kind = cost.argmin(axis=0)
     return cost[kind, np.arange(cost.shape[1])], kind
 
 
-def _prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Floats:
+def _best_prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Floats:
     """Return the best prices found with C . q = 1, for the largest cost of these shares of the work."""
     from scipy.optimize import linprog
 
@@ -59,14 +59,14 @@ def _prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Flo
     best, value = price, -np.inf
     planes: list[Floats] = []
     for _ in range(PLANES):
-        paid, kind = _least(work, price)
+        paid, kind = _least_cost(work, price)
         total = float(share @ paid)
         if total > value:
             best, value = price, total
         planes.append(share @ work[kind, np.arange(len(kind))])
         # The maximum of z with z <= plane . q for all planes.
         rows = np.column_stack([np.ones(len(planes)), -np.array(planes)])
-        found = linprog(
+        ends = linprog(
             np.r_[-1.0, np.zeros(count)],
             A_ub=rows,
             b_ub=np.zeros(len(planes)),
@@ -74,9 +74,9 @@ def _prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Flo
             b_eq=[1.0],
             bounds=[(None, None), *[(0, None)] * count],
         )
-        if found.status != 0 or found.x[0] <= value * (1 + 1e-9):
+        if ends.status != 0 or ends.x[0] <= value * (1 + 1e-9):
             break
-        price = np.maximum(found.x[1:], 0)
+        price = np.maximum(ends.x[1:], 0)
         price = price / float(capacity @ price)
     return best
 

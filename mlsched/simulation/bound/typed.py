@@ -60,29 +60,29 @@ def cheapest(ways: TypedWays, prices: Prices, pausing: bool) -> tuple[Floats, Fl
     Returns:
         The cost of each piece; the joint use of all (demand x ticks), shape (intervals, resources); and the effort.
     """
-    return _with_pauses(ways, prices) if pausing else _without(ways, prices)
+    return _with_pauses(ways, prices) if pausing else _without_pauses(ways, prices)
 
 
-def _without(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
+def _without_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
     cost, kind, work = np.full(len(ways.release), np.inf), np.zeros(len(ways.release), dtype=np.int64), 0
     start = ways.release.copy()
     for m in range(len(ways.ticks)):
         rows = np.flatnonzero(np.isfinite(ways.ticks[m]))
         if not rows.size:
             continue
-        found, begin, _, done = uninterrupted.cheapest(_of_kind(ways, m, rows), prices)
-        work += done
-        less = found < cost[rows]
-        cost[rows[less]], start[rows[less]], kind[rows[less]] = found[less], begin[less], m
-    held = np.zeros_like(prices.values)
+        costs, begin, _, effort = uninterrupted.cheapest(_ways_of_kind(ways, m, rows), prices)
+        work += effort
+        less = costs < cost[rows]
+        cost[rows[less]], start[rows[less]], kind[rows[less]] = costs[less], begin[less], m
+    use = np.zeros_like(prices.values)
     for m in range(len(ways.ticks)):
         rows = np.flatnonzero((kind == m) & np.isfinite(cost))
         if rows.size:
-            held += uninterrupted.held(_of_kind(ways, m, rows), start[rows], prices)
-    return cost * (1 - MARGIN), held, work
+            use += uninterrupted.held(_ways_of_kind(ways, m, rows), start[rows], prices)
+    return cost * (1 - MARGIN), use, work
 
 
-def _of_kind(ways: TypedWays, kind: int, rows: IntArray) -> Ways:
+def _ways_of_kind(ways: TypedWays, kind: int, rows: IntArray) -> Ways:
     """Return some pieces as pieces of one kind; completions are integer ticks after integer starts."""
     whole = np.ceil(ways.ticks[kind, rows] * (1 - 1e-12))
     return Ways(ways.release[rows], whole, ways.weight[rows], ways.demand[kind, rows])
@@ -100,7 +100,7 @@ def _with_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
     latest = np.minimum(ways.release + at_once / ways.weight * (1 + 1e-9) + 1e-9, prices.end)
     first, last = (((time - prices.start) // prices.step).astype(np.int64) for time in (ways.release, latest))
     first, last = np.minimum(first, count), np.minimum(last, count)
-    cost, held, work = np.empty(len(first)), np.zeros((count + 1, ways.demand.shape[2])), 0
+    cost, use, work = np.empty(len(first)), np.zeros((count + 1, ways.demand.shape[2])), 0
     for group in groups((last - first + 1) * len(ways.ticks)):
         table = _Table(ways, group, prices, first[group])
         cost[group] = table.least(last[group] - first[group])
@@ -109,8 +109,8 @@ def _with_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
             number = np.minimum(table.number, count)
             for r in np.flatnonzero(ways.demand[m][group].any(axis=0)).tolist():
                 amount = (ticks * ways.demand[m, group, r][:, None]).ravel()
-                held[:, r] += np.bincount(number.ravel(), amount, minlength=count + 1)
-    return cost * (1 - MARGIN), held[:-1], work
+                use[:, r] += np.bincount(number.ravel(), amount, minlength=count + 1)
+    return cost * (1 - MARGIN), use[:-1], work
 
 
 class _Steps(NamedTuple):
@@ -126,7 +126,7 @@ class _Steps(NamedTuple):
     after: IntArray
 
 
-def _hull(speed: Floats, pays: Floats) -> _Steps:
+def _lower_hull(speed: Floats, pays: Floats) -> _Steps:
     """Compute the steps of the lower hulls.
 
     Args:
@@ -142,14 +142,14 @@ def _hull(speed: Floats, pays: Floats) -> _Steps:
         slope = np.where(more > 0, (pays - c[:, :, None]) / np.where(more > 0, more, 1), np.inf)
         least = slope.min(axis=2)
         # Among equally cheap kinds, the fastest, so that the next step costs more.
-        chosen = np.where(slope <= least[:, :, None], more, -1.0).argmax(axis=2)
+        best_kind = np.where(slope <= least[:, :, None], more, -1.0).argmax(axis=2)
         there = np.isfinite(least)
-        pick = (*np.ogrid[: shape[0], : shape[1]], chosen)
+        pick = (*np.ogrid[: shape[0], : shape[1]], best_kind)
         gain[:, :, step] = np.where(there, more[pick], 0)
         price[:, :, step] = np.where(there, least, 0)
-        before[:, :, step], after[:, :, step] = kind, np.where(there, chosen, -1)
-        v = np.where(there, np.take_along_axis(speed, chosen, axis=1), v)
-        c, kind = np.where(there, pays[pick], c), np.where(there, chosen, kind)
+        before[:, :, step], after[:, :, step] = kind, np.where(there, best_kind, -1)
+        v = np.where(there, np.take_along_axis(speed, best_kind, axis=1), v)
+        c, kind = np.where(there, pays[pick], c), np.where(there, best_kind, kind)
     return _Steps(gain, price, before, after)
 
 
@@ -172,7 +172,7 @@ class _Table:
         pays = np.stack([prices.rate[np.minimum(number, count)] @ d[:, :, None] for d in ways.demand[:, group]], axis=3)
         pays = pays[:, :, 0, :]
         speed = np.where(np.isfinite(ways.ticks[:, group]), 1 / ways.ticks[:, group], 0.0).T
-        self._plain, self._ending = _hull(speed, pays), _hull(speed, pays + weight[:, None, None])
+        self._plain, self._ending = _lower_hull(speed, pays), _lower_hull(speed, pays + weight[:, None, None])
         amount = (self._plain.gain * there[:, :, None]).reshape(len(group), -1)
         price = self._plain.price.reshape(len(group), -1)
         self._order = np.argsort(np.where(amount > 0, price, np.inf), axis=1, kind="stable")
@@ -189,15 +189,15 @@ class _Table:
             self.work += DEARER * rows.size * amount.shape[1]
             ticks = np.where(number[rows, end] < count, there[rows, end], 1e300)
             able = amount[rows] * (column[rows] < end)
-            cost, done, ended = self._filled(rows, end, able, price[rows], ticks)
+            cost, step_work, end_work = self._fill_knapsack(rows, end, able, price[rows], ticks)
             cost += weight[rows] * (begin[rows, end] - release[rows])
             less = cost < best[rows]
             better = rows[less]
             best[better], self._end[better] = cost[less], end
-            self._done[better], self._last[better] = done[less], ended[less]
+            self._done[better], self._last[better] = step_work[less], end_work[less]
         return best
 
-    def _filled(
+    def _fill_knapsack(
         self, rows: IntArray, end: int, able: Floats, price: Floats, ticks: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """Return the least cost of the total work (1) by steps of intervals before `end` and of its own.
@@ -213,33 +213,33 @@ class _Table:
         """
         gain, own = self._ending.gain[rows, end], self._ending.price[rows, end]
         most = np.minimum(gain * ticks[:, None], 1.0)
-        ended, before = np.zeros_like(most), np.zeros(len(rows))
+        end_work, before = np.zeros_like(most), np.zeros(len(rows))
         for step in range(most.shape[1]):
             cheaper = (able * (price < own[:, step, None])).sum(axis=1)
-            ended[:, step] = np.clip(1 - cheaper - before, 0, most[:, step])
+            end_work[:, step] = np.clip(1 - cheaper - before, 0, most[:, step])
             before += most[:, step]
-        rest = 1 - ended.sum(axis=1)
+        rest = 1 - end_work.sum(axis=1)
         start = np.cumsum(able, axis=1) - able
-        done = np.clip(rest[:, None] - start, 0, able)
-        cost = (done * price).sum(axis=1) + (ended * own).sum(axis=1)
-        return np.where(done.sum(axis=1) + ended.sum(axis=1) < 1 - 1e-9, np.inf, cost), done, ended
+        effort = np.clip(rest[:, None] - start, 0, able)
+        cost = (effort * price).sum(axis=1) + (end_work * own).sum(axis=1)
+        return np.where(effort.sum(axis=1) + end_work.sum(axis=1) < 1 - 1e-9, np.inf, cost), effort, end_work
 
     def ticks_on(self) -> list[Floats]:
         """Return for each kind its ticks on the rows' cheapest executions, shape (rows, columns)."""
         kinds, rows = len(self._ways.ticks), np.arange(len(self._group))
-        done = np.zeros_like(self._done)
-        np.put_along_axis(done, self._order, self._done, axis=1)
-        work = done.reshape(self._plain.gain.shape).copy()
-        found = [np.zeros(work.shape[:2]) for _ in range(kinds)]
+        work_left = np.zeros_like(self._done)
+        np.put_along_axis(work_left, self._order, self._done, axis=1)
+        work = work_left.reshape(self._plain.gain.shape).copy()
+        per_kind = [np.zeros(work.shape[:2]) for _ in range(kinds)]
         own, at = self._ending, (rows, self._end)
         last = _Steps(own.gain[at], own.price[at], own.before[at], own.after[at])
         for m in range(kinds):
-            found[m] += _ticks(self._plain, work, m).sum(axis=2)
-            found[m][rows, self._end] += _ticks(last, self._last, m).sum(axis=1)
-        return found
+            per_kind[m] += _step_ticks(self._plain, work, m).sum(axis=2)
+            per_kind[m][rows, self._end] += _step_ticks(last, self._last, m).sum(axis=1)
+        return per_kind
 
 
-def _ticks(steps: _Steps, work: Floats, kind: int) -> Floats:
+def _step_ticks(steps: _Steps, work: Floats, kind: int) -> Floats:
     """Return the ticks for which each step, with its work, makes its piece of a kind; below 0 if it ends that kind."""
     ticks = np.where(steps.gain > 0, work / np.where(steps.gain > 0, steps.gain, 1), 0.0)
     return np.asarray(ticks * (steps.after == kind) - ticks * (steps.before == kind))

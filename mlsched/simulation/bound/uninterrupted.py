@@ -44,13 +44,13 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, Floats, int]:
         low = np.maximum(np.floor((soonest - prices.start) / prices.step), -1).astype(np.int64) + 1
         high = np.floor((np.minimum(soonest + waits, prices.end + ends * ways.length) - prices.start) / prices.step)
         high = np.minimum(high, len(prices.values)).astype(np.int64)
-        for among, number in _starts(concerned, low, high):
+        for among, number in _candidate_starts(concerned, low, high):
             work += len(number)
-            _look(ways, prices, columns, shift, ends, among, number, cost, start)
+            _accept_better(ways, prices, columns, shift, ends, among, number, cost, start)
     return cost, start, held(ways, start, prices), work
 
 
-def _starts(concerned: IntArray, low: IntArray, high: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+def _candidate_starts(concerned: IntArray, low: IntArray, high: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield pairs of pieces and ends of intervals in portions; pairs of the same piece follow each other."""
     many = np.maximum(high[concerned] - low[concerned] + 1, 0)
     concerned, many = concerned[many > 0], many[many > 0]
@@ -61,7 +61,7 @@ def _starts(concerned: IntArray, low: IntArray, high: IntArray) -> Iterator[tupl
         yield among, np.arange(len(among)) - np.repeat(np.cumsum(count) - count - low[pieces], count)
 
 
-def _look(
+def _accept_better(
     ways: Ways,
     prices: Prices,
     columns: IntArray,
@@ -111,11 +111,11 @@ def _look(
 def held(ways: Ways, start: Floats, prices: Prices) -> Floats:
     """Return the use (demand x ticks) of pieces with these starts in each interval, shape (intervals, resources)."""
     count = len(prices.values)
-    found = np.empty((count, ways.demand.shape[1]))
+    use = np.empty((count, ways.demand.shape[1]))
     (first, after), (last, behind) = prices.place(start), prices.place(start + ways.length)
     for r, demand in enumerate(ways.demand.T):
         # The use before each interval's end grows by the demand for every tick since the start, until the end.
         slope = np.bincount(first, demand, count + 1) - np.bincount(last, demand, count + 1)
-        lost = np.bincount(first, demand * after, count + 1) - np.bincount(last, demand * behind, count + 1)
-        found[:, r] = (np.cumsum(slope) * prices.step - lost)[:count]
-    return found
+        unused = np.bincount(first, demand * after, count + 1) - np.bincount(last, demand * behind, count + 1)
+        use[:, r] = (np.cumsum(slope) * prices.step - unused)[:count]
+    return use

@@ -96,56 +96,56 @@ class Board:
 
         Jobs that cannot be finished are taken back.
         """
-        valid = self._mask(chosen)
-        while (stuck := chosen[~valid.any(axis=1) & self._in_parts(chosen).any(axis=1)]).size:
-            self._take_back(stuck)
-            valid = self._mask(chosen)
+        valid = self._valid_mask(chosen)
+        while (stuck := chosen[~valid.any(axis=1) & self._partly_placed(chosen).any(axis=1)]).size:
+            self._remove_partial(stuck)
+            valid = self._valid_mask(chosen)
         return valid
 
-    def _mask(self, chosen: IntArray) -> Any:
+    def _valid_mask(self, rows: IntArray) -> Any:
         """Return the valid actions, shape (rows, actions).
 
         An action is valid if the job lacks such a task, other jobs are not partly placed, and the server has room.
         """
         new = self.shape.new
-        lacks = self.on[chosen, :, :new].sum(axis=1) < self.asked[chosen, :new]
-        lacks &= self._turn(chosen)[..., None]
-        fits = (self.need[chosen][:, :, :, None] <= self.free[chosen][:, None, None]).all(axis=-1)
+        lacks = self.on[rows, :, :new].sum(axis=1) < self.asked[rows, :new]
+        lacks &= self._jobs_in_turn(rows)[..., None]
+        fits = (self.need[rows][:, :, :, None] <= self.free[rows][:, None, None]).all(axis=-1)
         mask = lacks[..., None] & fits
         if self.apart is not None:
-            mask &= ~self._banned(chosen)[:, :, None]
+            mask &= ~self._banned_servers(rows)[:, :, None]
         return mask.reshape(len(mask), self.shape.actions)
 
-    def _turn(self, chosen: IntArray) -> Any:
+    def _jobs_in_turn(self, rows: IntArray) -> Any:
         """Return the jobs whose tasks may come next, shape (rows, N').
 
         They are the partly placed job, else all while there is room.
         """
-        parts = self._in_parts(chosen)
-        full = self.whole(chosen).sum(axis=1) >= self.room[chosen]
-        return np.where(parts.any(axis=1)[:, None], parts, ~self.closed[chosen] & ~full[:, None])
+        parts = self._partly_placed(rows)
+        full = self.whole(rows).sum(axis=1) >= self.room[rows]
+        return np.where(parts.any(axis=1)[:, None], parts, ~self.closed[rows] & ~full[:, None])
 
-    def _in_parts(self, chosen: IntArray) -> Any:
+    def _partly_placed(self, rows: IntArray) -> Any:
         """Return which jobs have some of their tasks placed, but not all, shape (rows, N')."""
-        return self.on[chosen, :, : self.shape.new].any(axis=(1, 3)) & ~self.whole(chosen)
+        return self.on[rows, :, : self.shape.new].any(axis=(1, 3)) & ~self.whole(rows)
 
-    def _take_back(self, chosen: IntArray) -> None:
+    def _remove_partial(self, rows: IntArray) -> None:
         """Remove the partly placed job; it waits."""
-        row, job = np.nonzero(self._in_parts(chosen))
-        row, new = chosen[row], slice(self.shape.new)
+        row, job = np.nonzero(self._partly_placed(rows))
+        row, new = rows[row], slice(self.shape.new)
         there = self.on[row, :, new][np.arange(len(row)), :, job]  # shape (jobs, M, 2)
         self.free[row] += np.einsum("jmk,jkr->jmr", there, self.need[row, job])
         self.on[row, :, job] = 0
         self.closed[row, job] = True
 
-    def _banned(self, chosen: IntArray) -> Any:
+    def _banned_servers(self, rows: IntArray) -> Any:
         """Return the servers with a type from which the job must stay apart, shape (rows, N', M)."""
         assert self.apart is not None
-        new, kind = self.shape.new, self.kind[chosen]
+        new, kind = self.shape.new, self.kind[rows]
         foreign = self.apart[kind[:, :new, None], kind[:, None, :]] > 0
         foreign &= (kind[:, :new, None] != NOBODY) & (kind[:, None, :] != NOBODY)
         foreign[:, range(new), range(new)] = False
-        there: Any = self.on[chosen].any(axis=-1)
+        there: Any = self.on[rows].any(axis=-1)
         return (foreign[:, :, None] & there[:, None]).any(axis=-1)
 
     def act(self, rows: IntArray, actions: IntArray) -> None:
@@ -202,6 +202,6 @@ class Board:
         """Return the completely placed jobs of the loaded question; partly placed jobs wait."""
         tables = np.zeros((2, len(instance.job_type), self.shape.servers), dtype=np.int64)
         waits = min(self.shape.new, len(instance.job_type))
-        kept = self.on[row, :, :waits] * self.whole(np.array([row]))[0, :waits, None]
-        tables[:, :waits] = np.moveaxis(kept, (2, 1), (0, 1))
+        placed = self.on[row, :, :waits] * self.whole(np.array([row]))[0, :waits, None]
+        tables[:, :waits] = np.moveaxis(placed, (2, 1), (0, 1))
         return Plan(workers=tables[0], ps=tables[1])

@@ -64,27 +64,27 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     waited = np.clip(np.minimum(table["start"], last) - workload.submit, 0, None)
     return {
         "jobs": len(workload.submit),
-        "average_completion": _mean(table["completion"]),
-        "average_whole": _mean(table["whole"]),
+        "average_completion": _mean_or_none(table["completion"]),
+        "average_whole": _mean_or_none(table["whole"]),
         "completion_percentiles": percentiles(table["completion"]),
-        "average_wait": _mean(table["wait"]),
-        "average_slowdown": _mean(table["slowdown"]),
+        "average_wait": _mean_or_none(table["wait"]),
+        "average_slowdown": _mean_or_none(table["slowdown"]),
         "waiting_jobs": float(waited.sum() / arriving) if arriving else 0.0,
-        "utilisation": _utilisation(workload, table["leave"] - table["start"], end),
+        "utilisation": _resource_shares(workload, table["leave"] - table["start"], end),
         "makespan": end / workload.interval,
     }
 
 
-def _utilisation(workload: Workload, held: IntArray, end: int) -> dict[str, float]:
+def _resource_shares(workload: Workload, ticks_held: IntArray, end: int) -> dict[str, float]:
     demand = workload.job_workers[:, None] * workload.worker_demand + workload.job_ps[:, None] * workload.ps_demand
-    used, capacity = (demand * held[:, None]).sum(axis=0), workload.server_capacity.sum(axis=0)
+    use, capacity = (demand * ticks_held[:, None]).sum(axis=0), workload.server_capacity.sum(axis=0)
     return {
-        name: float(used[r] / (capacity[r] * end)) if capacity[r] and end else 0.0
+        name: float(use[r] / (capacity[r] * end)) if capacity[r] and end else 0.0
         for r, name in enumerate(workload.resources)
     }
 
 
-def _mean(values: Any) -> float:
+def _mean_or_none(values: Any) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 

@@ -41,15 +41,15 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
             segments[row[0]].append(row)
         else:
             findings.add("log", f"the row {tuple(row)} names no job, or no segment of time, or no speed")
-    hosts, placed = _placements(workload, log, findings)
+    hosts, placed = _read_placements(workload, log, findings)
     for job in range(count):
         _check_placement(workload, job, hosts[job], placed[job], segments[job], findings)
         _check_work(workload, options, wake, job, segments[job], findings)
-    _check_together(workload, options, segments, hosts, findings)
+    _check_concurrent(workload, options, segments, hosts, findings)
     return findings.sentences()
 
 
-def _placements(workload: Workload, log: Log, findings: Findings) -> tuple[Hosts, dict[int, set[int]]]:
+def _read_placements(workload: Workload, log: Log, findings: Findings) -> tuple[Hosts, dict[int, set[int]]]:
     """Return the tasks of every job on each server, and the times at which it was placed."""
     hosts: Hosts = defaultdict(dict)
     placed: dict[int, set[int]] = defaultdict(set)
@@ -74,7 +74,7 @@ def _check_placement(
     rows: list[Row],
     findings: Findings,
 ) -> None:
-    if not _whole(workload, job, hosts):
+    if not _is_complete(workload, job, hosts):
         w, p = sum(w for w, _ in hosts.values()), sum(p for _, p in hosts.values())
         must = f"{workload.job_workers[job]} and {workload.job_ps[job]}"
         findings.add("placement", f"job {job} has {w} workers and {p} PSs, expected {must}")
@@ -83,7 +83,7 @@ def _check_placement(
         findings.add("placement", f"job {job} is placed at {times}, and trains from {rows[0][1]} s on")
 
 
-def _whole(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> bool:
+def _is_complete(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> bool:
     """Check whether exactly the workers and PSs of a job are placed."""
     there = (sum(w for w, _ in hosts.values()), sum(p for _, p in hosts.values()))
     return there == (int(workload.job_workers[job]), int(workload.job_ps[job]))
@@ -92,7 +92,7 @@ def _whole(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> b
 def _check_work(
     workload: Workload, options: Options, wake: Wake, job: int, rows: list[Row], findings: Findings
 ) -> None:
-    submit, total, done = int(workload.submit[job]), 10**6 * workload.interval, 0
+    submit, total, work = int(workload.submit[job]), 10**6 * workload.interval, 0
     if not rows:
         findings.add("lost job", f"job {job} never trains")
         return
@@ -104,18 +104,18 @@ def _check_work(
     for _, start, end, speed, after in rows:
         if start != until:
             findings.add("segments", f"job {job} has a segment from {start} s on, the one before ends at {until} s")
-        if done >= total:
+        if work >= total:
             findings.add("lost job", f"job {job} holds servers at {start} s, after it has left")
             return
-        if after != min(total, done + speed * (end - start)):
+        if after != min(total, work + speed * (end - start)):
             findings.add(
-                "work", f"job {job} has done {after} at {end} s: its speed and {done} at {start} s say otherwise"
+                "work", f"job {job} has done {after} at {end} s: its speed and {work} at {start} s say otherwise"
             )
         if after >= total:
-            _check_departure(options, wake, job, start + -(-(total - done) // speed) if speed else end, end, findings)
-        done, until = after, end
-    if done != total:
-        findings.add("lost job", f"job {job} has done {done} of {total}")
+            _check_departure(options, wake, job, start + -(-(total - work) // speed) if speed else end, end, findings)
+        work, until = after, end
+    if work != total:
+        findings.add("lost job", f"job {job} has done {work} of {total}")
 
 
 def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: int, findings: Findings) -> None:
@@ -127,7 +127,7 @@ def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: i
         findings.add("departure", f"job {job} leaves at {end} s: it is done at {finish} s and should leave at {due} s")
 
 
-def _check_together(
+def _check_concurrent(
     workload: Workload, options: Options, segments: dict[int, list[Row]], hosts: Hosts, findings: Findings
 ) -> None:
     """Check all rules about jobs that are present at the same time, from one change to the next."""
@@ -146,9 +146,9 @@ def _check_together(
         if len(speed) > options.most_jobs:
             findings.add("concurrent jobs", f"{len(speed)} jobs at {begin} s: at most {options.most_jobs} may be there")
         _check_servers(workload, present, hosts, begin, findings)
-        if not all(_whole(workload, job, hosts[job]) for job in speed):
+        if not all(_is_complete(workload, job, hosts[job]) for job in speed):
             continue  # effect of such a job on its neighbours is undefined; it has been reported above
-        for job, right in zip(present, _speeds(workload, present, hosts), strict=True):
+        for job, right in zip(present, _speeds_of_jobs(workload, present, hosts), strict=True):
             if speed[job] != right:
                 findings.add("speed", f"job {job} trains at {speed[job]} from {begin} s on: the judge says {right}")
 
@@ -169,12 +169,12 @@ def _check_servers(workload: Workload, present: list[int], hosts: Hosts, time: i
                     findings.add("apart", f"jobs {one} and {other} share server {s} at {time} s: they must not")
 
 
-def _speeds(workload: Workload, present: list[int], hosts: Hosts) -> list[int]:
+def _speeds_of_jobs(workload: Workload, present: list[int], hosts: Hosts) -> list[int]:
     """Return the judge's speeds of the present jobs, as if newly placed on empty servers large enough for all."""
     table = np.zeros((2, len(present), len(workload.server_capacity)), dtype=np.int64)
     for row, job in enumerate(present):
         for s, tasks in hosts[job].items():
             table[:, row, s] = tasks
     room = np.full_like(workload.server_capacity, 2**40)
-    asked = workload.instance(np.array(present, dtype=np.int64)).replace(server_capacity=room, server_free=room)
-    return judge.speeds(asked, Plan(workers=table[0], ps=table[1]))
+    question = workload.instance(np.array(present, dtype=np.int64)).replace(server_capacity=room, server_free=room)
+    return judge.speeds(question, Plan(workers=table[0], ps=table[1]))

@@ -83,8 +83,8 @@ def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrat
 def roomy(workload: Workload) -> Workload:
     """Return the same jobs on servers with room for all of them each."""
     workers, ps = workload.job_workers[:, None], workload.job_ps[:, None]
-    wanted = (workers * workload.worker_demand + ps * workload.ps_demand).sum(axis=0)
-    return workload.replace(server_capacity=workload.server_capacity + wanted)
+    total_demand = (workers * workload.worker_demand + ps * workload.ps_demand).sum(axis=0)
+    return workload.replace(server_capacity=workload.server_capacity + total_demand)
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
@@ -117,34 +117,36 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7
         may = [s for s in range(servers) if not any(instance.apart[kind, other] for other in there[s])]
         demands = [instance.worker_demand[job]] * int(instance.job_workers[job])
         demands += [instance.ps_demand[job]] * int(instance.job_ps[job])
-        chosen = _thrown(free, demands, may, rng)
-        if chosen is None and idle:
+        chosen_values = _random_servers(free, demands, may, rng)
+        if chosen_values is None and idle:
             free[:] = before
             whole = sum(demands)
             fits = [s for s in may if (free[s] >= whole).all()]  # a single server has room for each job
-            chosen = [fits[0]] * len(demands) if fits else None
-            if chosen:
+            chosen_values = [fits[0]] * len(demands) if fits else None
+            if chosen_values:
                 free[fits[0]] -= whole
-        if chosen is None:
+        if chosen_values is None:
             free[:] = before
             continue
-        for place, s in enumerate(chosen):
+        for place, s in enumerate(chosen_values):
             tasks[int(place >= instance.job_workers[job]), job, s] += 1
             there[s].add(kind)
         placed += 1
     return Plan(workers=tasks[0], ps=tasks[1])
 
 
-def _thrown(free: IntArray, demands: list[IntArray], may: list[int], rng: np.random.Generator) -> list[int] | None:
+def _random_servers(
+    free: IntArray, demands: list[IntArray], may: list[int], rng: np.random.Generator
+) -> list[int] | None:
     """Draw a server for each task, taken off `free`; None if a task has no room."""
-    chosen = []
+    servers = []
     for demand in demands:
         fits = [s for s in may if (free[s] >= demand).all()]
         if not fits:
             return None
-        chosen.append(int(rng.choice(fits)))
-        free[chosen[-1]] -= demand
-    return chosen
+        servers.append(int(rng.choice(fits)))
+        free[servers[-1]] -= demand
+    return servers
 
 
 VERBS: dict[str, Any] = {

@@ -61,16 +61,16 @@ def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workloa
         given: Parameters of `Jobs`.
         mean: Jobs per interval (the paper's 3).
     """
-    sizes = _stream(given).integers(0, round(2 * mean) + 1, 1 + 4 * given.jobs)
-    return _workload(given, _submissions(sizes, given.jobs), mean, f"synthetic:uniform mean={mean:g}")
+    sizes = _arrival_stream(given).integers(0, round(2 * mean) + 1, 1 + 4 * given.jobs)
+    return _build_workload(given, _submission_times(sizes, given.jobs), mean, f"synthetic:uniform mean={mean:g}")
 
 
 @flatten_groups
 @validate_arguments
 def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
     """Draw pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
-    submit = _counted(_stream(given), np.full(DAY, mean), given.jobs, 0.0)
-    return _workload(given, submit, mean, f"synthetic:poisson mean={mean:g}")
+    submit = _submission_counts(_arrival_stream(given), np.full(DAY, mean), given.jobs, 0.0)
+    return _build_workload(given, submit, mean, f"synthetic:poisson mean={mean:g}")
 
 
 @flatten_groups
@@ -84,10 +84,10 @@ def google(
     rate is mean x (1 + daily x sine of the time of day) x a gamma variable of mean 1 and variance `burst`, drawn in
     every interval. Other parameters as of `uniform`.
     """
-    rng = _stream(given)
+    rng = _arrival_stream(given)
     rates = mean * (1 + daily * np.sin(2 * np.pi * (np.arange(DAY) / DAY + rng.uniform())))
-    submit = _counted(rng, rates, given.jobs, burst)
-    return _workload(
+    submit = _submission_counts(rng, rates, given.jobs, burst)
+    return _build_workload(
         given, submit, mean, f"synthetic:google (a stand-in) mean={mean:g} daily={daily:g} burst={burst:g}"
     )
 
@@ -128,39 +128,39 @@ def mean_length(load: float, capacity: float, rate: float, cores: float) -> floa
     return load * capacity / (rate * cores)
 
 
-def _workload(given: Jobs, submit: IntArray, rate: float, settings: str) -> Workload:
+def _build_workload(params: Jobs, submit: IntArray, rate: float, settings: str) -> Workload:
     """Draw the jobs for these submission times, `rate` per interval; `settings` describes the arrivals."""
-    rng = np.random.default_rng([given.seed, given.jobs])
-    kind, workers, ps, relative = variants(rng, given.jobs, most_tasks=given.most_tasks, all_reduce=given.all_reduce)
-    cores = (given.most_tasks + 1) / 2 * (WORKER[0] + PS[0] * (1 - given.all_reduce))
-    mean = mean_length(given.load, given.servers * SERVER[0], rate, cores)
+    rng = np.random.default_rng([params.seed, params.jobs])
+    kind, workers, ps, relative = variants(rng, params.jobs, most_tasks=params.most_tasks, all_reduce=params.all_reduce)
+    cores = (params.most_tasks + 1) / 2 * (WORKER[0] + PS[0] * (1 - params.all_reduce))
+    mean = mean_length(params.load, params.servers * SERVER[0], rate, cores)
     return Workload(
         resources=RESOURCES,
-        server_capacity=np.tile(np.array(SERVER, dtype=np.int64), (given.servers, 1)),
-        **interference(given.model, given.sigma_scale),
+        server_capacity=np.tile(np.array(SERVER, dtype=np.int64), (params.servers, 1)),
+        **interference(params.model, params.sigma_scale),
         submit=submit,
         **jobs_of(kind, workers, ps, relative * mean),
-        source=f"{settings} jobs={given.jobs} seed={given.seed} servers={given.servers} load={given.load:g} "
-        f"model={given.model} sigma_scale={given.sigma_scale:g} most_tasks={given.most_tasks} "
-        f"all_reduce={given.all_reduce:g}; mean isolated length {mean:.3g} intervals",
+        source=f"{settings} jobs={params.jobs} seed={params.seed} servers={params.servers} load={params.load:g} "
+        f"model={params.model} sigma_scale={params.sigma_scale:g} most_tasks={params.most_tasks} "
+        f"all_reduce={params.all_reduce:g}; mean isolated length {mean:.3g} intervals",
     )
 
 
-def _stream(given: Jobs) -> np.random.Generator:
+def _arrival_stream(params: Jobs) -> np.random.Generator:
     """Return the random stream of the arrivals, separate from that of the jobs."""
-    return np.random.default_rng([given.seed, given.jobs, 1])
+    return np.random.default_rng([params.seed, params.jobs, 1])
 
 
-def _counted(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> IntArray:
+def _submission_counts(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> IntArray:
     """Draw submissions: a Poisson number of jobs per interval, at rates that repeat daily, times gamma bursts."""
     sizes: list[IntArray] = []
     while sum(int(s.sum()) for s in sizes) < jobs:
         factor = rng.gamma(1 / burst, burst, len(rates)) if burst else 1.0
         sizes.append(rng.poisson(rates * factor))
-    return _submissions(np.concatenate(sizes), jobs)
+    return _submission_times(np.concatenate(sizes), jobs)
 
 
-def _submissions(sizes: IntArray, jobs: int) -> IntArray:
+def _submission_times(sizes: IntArray, jobs: int) -> IntArray:
     """Return the first `jobs` submission times, s, of batches of these sizes, one per interval; the first at 0."""
     interval = np.repeat(np.arange(len(sizes)), sizes)[:jobs]
     return np.asarray((interval - interval[0]) * INTERVAL, dtype=np.int64)

@@ -56,14 +56,14 @@ def from_trace(
     if count < 2:
         raise InvalidInput(f"skip: {skip} leaves {max(0, count)} of {len(trace.submit)} jobs, expected at least 2")
     rng = np.random.default_rng([seed, count])
-    kind, drawn, ps, relative = variants(rng, count, most_tasks=most_tasks)
+    kind, workers_drawn, ps, relative = variants(rng, count, most_tasks=most_tasks)
     if workers == "gpus":
-        drawn = np.clip(trace.gpu_count[skip:], 1, most_tasks)
+        workers_drawn = np.clip(trace.gpu_count[skip:], 1, most_tasks)
     if lengths == "trace":
         relative = trace.duration_ms[skip:] / trace.duration_ms[skip:].mean()
-    submit, jobs_an_interval = _submissions(trace.submit[skip:], rate)
-    capacity = np.tile(np.array(SERVER, dtype=np.int64), (6, 1)) if nodes is None else _servers(nodes)
-    demand = np.array([worker_demand(k)[0] for k in kind.tolist()]) * drawn + PS[0] * ps
+    submit, jobs_an_interval = _submission_times(trace.submit[skip:], rate)
+    capacity = np.tile(np.array(SERVER, dtype=np.int64), (6, 1)) if nodes is None else _servers_of_nodes(nodes)
+    demand = np.array([worker_demand(k)[0] for k in kind.tolist()]) * workers_drawn + PS[0] * ps
     cores = float((demand * relative).mean())
     mean = mean_length(load, float(capacity[:, 0].sum()), jobs_an_interval, cores)
     return Workload(
@@ -71,14 +71,14 @@ def from_trace(
         server_capacity=capacity,
         **interference(model, sigma_scale),
         submit=submit,
-        **jobs_of(kind, drawn, ps, relative * mean),
+        **jobs_of(kind, workers_drawn, ps, relative * mean),
         source=f"a join: arrivals of {trace.source}, jobs {skip} to {skip + count - 1}, at {jobs_an_interval:.3g} an "
         f"interval; models and PSs drawn (seed {seed}), workers: {workers}, lengths: {lengths}, mean isolated length "
         f"{mean:.3g} intervals, load={load:g}; model={model} sigma_scale={sigma_scale:g}",
     )
 
 
-def _submissions(submit: IntArray, rate: float) -> tuple[IntArray, float]:
+def _submission_times(submit: IntArray, rate: float) -> tuple[IntArray, float]:
     """Return submission times, s, the first 0, and the number of jobs per interval."""
     since = (submit - submit[0]).astype(float)
     span = float(since[-1])
@@ -88,6 +88,6 @@ def _submissions(submit: IntArray, rate: float) -> tuple[IntArray, float]:
     return np.floor(since * factor).astype(np.int64), (len(submit) - 1) / (span * factor / INTERVAL)
 
 
-def _servers(nodes: IntArray) -> IntArray:
+def _servers_of_nodes(nodes: IntArray) -> IntArray:
     """Return cores, GPUs and GB of nodes, given as (nodes, 3) in 1/1000 CPU, MiB, 1/1000 GPU; rounded down."""
     return np.stack([nodes[:, 0] // MILLI, nodes[:, 2] // MILLI, nodes[:, 1] // MEBI], axis=1)

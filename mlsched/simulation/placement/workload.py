@@ -158,7 +158,7 @@ def overload(workload: Workload) -> list[str]:
     """List the resources with more arriving work than capacity, even without any slowdown."""
     if len(workload.submit) < 2:
         return []
-    intervals, longest = _intervals(workload), LONG_QUEUE * float((MILLION / workload.job_speed).mean())
+    intervals, longest = _count_intervals(workload), LONG_QUEUE * float((MILLION / workload.job_speed).mean())
     return [
         f"the offered load on {name} is {load:.2f} times the servers' capacity, without any interference: the queue "
         "grows while jobs arrive"
@@ -174,16 +174,16 @@ def offered_load(workload: Workload) -> dict[str, float]:
     """
     if not len(workload.submit):
         return dict.fromkeys(workload.resources, 0.0)
-    intervals = _intervals(workload)
+    intervals = _count_intervals(workload)
     demand = workload.job_workers[:, None] * workload.worker_demand + workload.job_ps[:, None] * workload.ps_demand
-    asked = (demand / workload.job_speed[:, None] * MILLION).sum(axis=0)
+    load = (demand / workload.job_speed[:, None] * MILLION).sum(axis=0)
     capacity = workload.server_capacity.sum(axis=0)
     return {
-        name: float(asked[r] / (capacity[r] * intervals)) if capacity[r] else float("inf") if asked[r] else 0.0
+        name: float(load[r] / (capacity[r] * intervals)) if capacity[r] else float("inf") if load[r] else 0.0
         for r, name in enumerate(workload.resources)
     }
 
 
-def _intervals(workload: Workload) -> float:
+def _count_intervals(workload: Workload) -> float:
     """Return the number of intervals with arrivals, the last included."""
     return (int(workload.submit[-1]) - int(workload.submit[0])) / workload.interval + 1

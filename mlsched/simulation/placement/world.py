@@ -72,7 +72,7 @@ class PlacementWorld:
         self._waiting += range(self._arrived, last)
         self._changed |= last > self._arrived
         self._arrived = last
-        self._asking = self._changed and self._choice()
+        self._asking = self._changed and self._has_choice()
 
     def ask(self) -> Instance | None:
         """Return the question of placing the waiting jobs."""
@@ -95,7 +95,7 @@ class PlacementWorld:
             ]
         if placed.size:
             self._running = np.append(self._running, self._asked[placed])
-            self._speed = self._speeds()
+            self._speed = self._speeds_of_jobs()
 
     @property
     def total_speed(self) -> int:
@@ -118,23 +118,23 @@ class PlacementWorld:
         start, self.now = self.now, time
         if not running.size or time == start:
             return
-        done = np.minimum(self._done[running] + speed * (time - start), w.total)
-        self._done[running] = done
+        work_done = np.minimum(self._done[running] + speed * (time - start), w.total)
+        self._done[running] = work_done
         self.log.rows += [
             (job, start, time, fast, so_far)
-            for job, fast, so_far in zip(running.tolist(), speed.tolist(), done.tolist(), strict=True)
+            for job, fast, so_far in zip(running.tolist(), speed.tolist(), work_done.tolist(), strict=True)
         ]
-        finished = done == w.total
+        finished = work_done == w.total
         if finished.any():
             for job in running[finished].tolist():
                 self._free += self._workers[job][:, None] * w.worker_demand[job]
                 self._free += self._ps[job][:, None] * w.ps_demand[job]
             self._unfinished -= int(finished.sum())
             self._running = running[~finished]
-            self._speed = self._speeds()
+            self._speed = self._speeds_of_jobs()
             self._changed = True
 
-    def _speeds(self) -> IntArray:
+    def _speeds_of_jobs(self) -> IntArray:
         """Return the speeds of the running jobs, 1e-6 of the job per interval."""
         pace = Pace(self._running_only())
         w, p = self._workers[self._running], self._ps[self._running]
@@ -142,39 +142,39 @@ class PlacementWorld:
 
     # -- question -----------------------------------------------------------------------------------------------------
 
-    def _shown(self) -> IntArray:
+    def _question_jobs(self) -> IntArray:
         """Return the waiting jobs of the next question."""
         return np.array(self._waiting[: self.options.window or None], dtype=np.int64)
 
-    def _choice(self) -> bool:
+    def _has_choice(self) -> bool:
         """Check whether some waiting job may fit: its workers do, its PSs do, and every resource suffices in total."""
         if len(self._running) >= self.options.most_jobs:
             return False
         w = self.workload
-        for job in self._shown().tolist():
+        for job in self._question_jobs().tolist():
             workers, ps = int(w.job_workers[job]), int(w.job_ps[job])
             need = workers * w.worker_demand[job] + ps * w.ps_demand[job]
             if (
                 (need <= self._free.sum(axis=0)).all()
-                and self._copies(w.worker_demand[job]) >= workers
-                and (ps == 0 or self._copies(w.ps_demand[job]) >= ps)
+                and self._count_copies(w.worker_demand[job]) >= workers
+                and (ps == 0 or self._count_copies(w.ps_demand[job]) >= ps)
             ):
                 return True
         return False
 
-    def _copies(self, demand: IntArray) -> int:
+    def _count_copies(self, demand: IntArray) -> int:
         """Return the number of tasks of one demand that fit the servers, up to 1,000 on each."""
         needed = demand > 0
         return int((self._free[:, needed] // demand[needed]).min(axis=1, initial=1000).sum())
 
     def _instance(self) -> Instance:
-        self._asked = self._shown()
-        return self._question(self._asked)
+        self._asked = self._question_jobs()
+        return self._build_question(self._asked)
 
     def _running_only(self) -> Instance:
-        return self._question(np.zeros(0, dtype=np.int64))
+        return self._build_question(np.zeros(0, dtype=np.int64))
 
-    def _question(self, waiting: IntArray) -> Instance:
+    def _build_question(self, waiting: IntArray) -> Instance:
         """Build the present as an instance, by the trusted path: fresh arrays, unvalidated."""
         w, running = self.workload, self._running
         return Instance.trusted(

@@ -26,11 +26,11 @@ def bound(workload: Workload, pausing: bool = True) -> dict[str, float]:
     if not len(w.submit):
         return {"mean_completion_s": 0.0, "makespan_s": 0.0}
     total, end = float(w.execution.sum()), float((w.submit + w.execution).max())
-    for held, capacity in zip(w.demand.T, w.node_capacity.sum(axis=0).tolist(), strict=True):
-        if not held.any():
+    for demand, capacity in zip(w.demand.T, w.node_capacity.sum(axis=0).tolist(), strict=True):
+        if not demand.any():
             continue
-        divisor = int(np.gcd.reduce(np.append(held, capacity)))
-        work, speed = held // divisor * w.execution, capacity // divisor
+        divisor = int(np.gcd.reduce(np.append(demand, capacity)))
+        work, speed = demand // divisor * w.execution, capacity // divisor
         completion = least_remaining_work(w.submit, work, speed)
         busy = most_weight(w.submit, work, np.ones(len(work)), speed)
         total = max(total, float((completion - w.submit).sum()), float((busy - w.submit + w.execution / 2).sum()))

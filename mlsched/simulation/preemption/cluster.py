@@ -39,37 +39,37 @@ class Cluster:
     def take(self, node: int, demand: IntArray) -> None:
         """Take the resources of a job that starts on `node`."""
         self.free[:, node] -= demand
-        self._refresh(node)
+        self._refresh_usable(node)
 
     def give(self, node: int, demand: IntArray, *, drained: bool) -> None:
         """Return the resources of a job that leaves `node`; `drained` for a victim in its grace period."""
         self.free[:, node] += demand
         if drained:
             self.draining[:, node] -= demand
-        self._refresh(node)
+        self._refresh_usable(node)
 
     def drain(self, node: int, demand: IntArray) -> None:
         """Mark the resources of a new victim on `node` as draining."""
         self.draining[:, node] += demand
-        self._refresh(node)
+        self._refresh_usable(node)
 
     def reserve(self, node: int, demand: IntArray) -> None:
         """Reserve room on `node` for a TE job that waits there."""
         self.reserved[:, node] += demand
         self._holders[node] += 1
-        self._refresh(node)
+        self._refresh_usable(node)
 
     def cancel(self, node: int, demand: IntArray) -> None:
         """Cancel a reservation, to start the job or to look elsewhere."""
         self.reserved[:, node] -= demand
         self._holders[node] -= 1
-        self._refresh(node)
+        self._refresh_usable(node)
 
     def promised(self) -> Any:
         """Return free and draining resources without a reservation, shape (resources, nodes)."""
         return np.maximum(self.free + self.draining - self.reserved, 0)
 
-    def _refresh(self, node: int) -> None:
+    def _refresh_usable(self, node: int) -> None:
         """Update `usable` after any change on `node`."""
         if self._holders[node]:
             missing = np.maximum(self.reserved[:, node] - self.draining[:, node], 0)

@@ -25,8 +25,8 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     start, finish = np.full(count, -1), np.full(count, -1)
     # Rows are ordered by start: writing them backwards leaves each job's first.
     start[columns["job"][::-1]] = columns["start"][::-1]
-    done = columns["finished"] == 1
-    finish[columns["job"][done]] = columns["end"][done]
+    is_done = columns["finished"] == 1
+    finish[columns["job"][is_done]] = columns["end"][is_done]
     wait = finish - workload.submit - workload.execution
     return {
         "submit": workload.submit,
@@ -89,10 +89,10 @@ def merits(
         "te_slowdown": percentiles(slowdowns[te], PERCENTILES),
         "be_slowdown": percentiles(slowdowns[~te], PERCENTILES),
         "rescheduling_interval_min": percentiles(intervals, INTERVAL_PERCENTILES),
-        "preempted_share": _share(preemptions > 0),
-        "preempted_share_of_be": _share(preemptions[~te] > 0),
-        "preempted_share_by_count": {str(n): _share(preemptions == n) for n in (1, 2)}
-        | {">=3": _share(preemptions >= 3)},
+        "preempted_share": _share_of(preemptions > 0),
+        "preempted_share_of_be": _share_of(preemptions[~te] > 0),
+        "preempted_share_by_count": {str(n): _share_of(preemptions == n) for n in (1, 2)}
+        | {">=3": _share_of(preemptions >= 3)},
     }
 
 
@@ -103,7 +103,7 @@ def shares(workload: Workload) -> tuple[Any, Any]:
     return share, share * workload.execution / backlog.DAY
 
 
-def _share(marked: Any) -> float:
+def _share_of(marked: Any) -> float:
     """Return the share of the entries that are true, 0 without entries."""
     return float(marked.mean()) if len(marked) else 0.0
 

@@ -56,7 +56,7 @@ def _check_job(
     for before, after in zip(rows, rows[1:], strict=False):
         if after[2] < before[3]:
             findings.add("two places", f"job {job} starts again at {after[2]} s, before it left at {before[3]} s")
-    credited = sum(_credit(workload, options, job, row) for row in rows)
+    credited = sum(_credited_work(workload, options, job, row) for row in rows)
     if credited != execution:
         findings.add("work", f"job {job} did {credited} s of its {execution} s of work")
     signals = [row for row in rows if row[4] >= 0]
@@ -75,7 +75,7 @@ def _check_job(
                 findings.add("wake", f"job {job} starts at {row[2]} s, which is no multiple of {wake.interval} s")
 
 
-def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]) -> int:
+def _credited_work(workload: Workload, options: Options, job: int, row: tuple[int, ...]) -> int:
     """Return the seconds of work credited to a segment."""
     _, _, start, end, signal, finished = row
     grace = int(workload.grace[job])
@@ -112,7 +112,7 @@ def _check_capacity(workload: Workload, log: Log, findings: Findings) -> None:
         capacity = workload.node_capacity[node].tolist()
         events.sort(key=lambda e: (e[0], e[1]))
         sign = np.array([e[1] for e in events])[:, None]
-        used = np.cumsum(sign * workload.demand[[e[2] for e in events]], axis=0)
-        for index in np.flatnonzero((used > capacity).any(axis=1))[:SHOWN].tolist():
-            time, over = events[index][0], used[index].tolist()
+        use = np.cumsum(sign * workload.demand[[e[2] for e in events]], axis=0)
+        for index in np.flatnonzero((use > capacity).any(axis=1))[:SHOWN].tolist():
+            time, over = events[index][0], use[index].tolist()
             findings.add("capacity", f"node {node} holds {over} at {time} s, its capacity is {capacity}")

@@ -67,9 +67,9 @@ def from_trace(
         grace_scale: Factor on the grace periods.
     """
     rng = np.random.default_rng([seed, len(trace.submit)])
-    kind, how = _kinds(trace, rng, kinds, other_qos, te_share, te_longest)
-    demand, known = _demands(trace)
-    capacity = nodes[:, known] if nodes is not None else _auto_shape(demand, known)[None, :]
+    kind, how = _draw_kinds(trace, rng, kinds, other_qos, te_share, te_longest)
+    demand, known_columns = _known_demands(trace)
+    capacity = nodes[:, known_columns] if nodes is not None else _auto_shape(demand, known_columns)[None, :]
     keep = np.asarray(kind >= 0)
     if oversize == "drop":
         keep &= fits_somewhere(demand, capacity)
@@ -80,7 +80,7 @@ def from_trace(
     dropped = len(keep) - int(keep.sum())
     submit = np.floor(trace.submit[keep] / arrivals).astype(np.int64)
     workload = Workload(
-        resources=tuple(RESOURCES[r] for r in known),
+        resources=tuple(RESOURCES[r] for r in known_columns),
         node_capacity=capacity,
         submit=submit - submit[0],
         te=kind[keep],
@@ -93,7 +93,7 @@ def from_trace(
     return workload if nodes is not None else workload.replace(node_capacity=_auto_nodes(workload))
 
 
-def _kinds(
+def _draw_kinds(
     trace: Trace, rng: np.random.Generator, kinds: str, other_qos: str, te_share: float, te_longest: int
 ) -> tuple[IntArray, str]:
     """Return 1 (TE), 0 (BE) or -1 (dropped) for each job, and a description of the choice."""
@@ -108,18 +108,18 @@ def _kinds(
     return (rng.uniform(size=len(trace.submit)) < te_share).astype(np.int64), f"a random share of {te_share:g}"
 
 
-def _demands(trace: Trace) -> tuple[IntArray, list[int]]:
+def _known_demands(trace: Trace) -> tuple[IntArray, list[int]]:
     """Return demands, shape (jobs, known resources), and the known ones of RESOURCES.
 
     An unknown entry excludes its resource.
     """
     columns: list[Any] = [trace.cpu_milli, trace.memory_mib, trace.gpus_milli]
-    known = [r for r, column in enumerate(columns) if (column >= 0).all()]
-    return np.stack([columns[r] for r in known], axis=1), known
+    known_columns = [r for r, column in enumerate(columns) if (column >= 0).all()]
+    return np.stack([columns[r] for r in known_columns], axis=1), known_columns
 
 
-def _auto_shape(demand: IntArray, known: list[int]) -> IntArray:
-    return np.asarray(np.maximum(ints(PAPER_NODE)[known], demand.max(axis=0)))
+def _auto_shape(demand: IntArray, known_columns: list[int]) -> IntArray:
+    return np.asarray(np.maximum(ints(PAPER_NODE)[known_columns], demand.max(axis=0)))
 
 
 def _auto_nodes(workload: Workload) -> IntArray:
@@ -130,6 +130,6 @@ def _auto_nodes(workload: Workload) -> IntArray:
     # Ends before starts at the same instant; among starts, in order of submission.
     order = np.lexsort((np.arange(2 * count) < count, times))
     running = np.cumsum(change[order], axis=0)[order < count]
-    wanted = np.quantile(running, AUTO_QUANTILE, axis=0)
+    target = np.quantile(running, AUTO_QUANTILE, axis=0)
     shape = np.maximum(workload.node_capacity[0], 1)
-    return np.repeat(workload.node_capacity, max(1, int(np.ceil((wanted / shape).max()))), axis=0)
+    return np.repeat(workload.node_capacity, max(1, int(np.ceil((target / shape).max()))), axis=0)

@@ -70,9 +70,9 @@ def options() -> SearchStrategy[dict[str, Any]]:
 def any_plan(instance: Instance, *, rng: np.random.Generator, victims: float = 0.4, eager: float = 0.8) -> Plan:
     """Draw random victims, needed or not, and random nodes for some of the TE jobs that then fit."""
     able = np.flatnonzero(instance.preemptible)
-    chosen = np.sort(able[rng.uniform(size=len(able)) < victims])
+    selection = np.sort(able[rng.uniform(size=len(able)) < victims])
     room = instance.node_free + instance.node_draining
-    np.add.at(room, instance.job_node[chosen], instance.job_demand[chosen])
+    np.add.at(room, instance.job_node[selection], instance.job_demand[selection])
     te_node = []
     for demand in instance.te_demand:
         fits = np.flatnonzero((room >= demand).all(axis=1))
@@ -80,7 +80,7 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, victims: float = 0
         if node >= 0:
             room[node] -= demand
         te_node.append(node)
-    return Plan(te_node=ints(te_node), victims=chosen)
+    return Plan(te_node=ints(te_node), victims=selection)
 
 
 VERBS: dict[str, Any] = {

@@ -81,8 +81,8 @@ def synthetic(
     te[rng.permutation(jobs)[: round(jobs * te_share)]] = 1
     execution = np.empty(jobs)
     demand = np.empty((jobs, len(RESOURCES)), dtype=np.int64)
-    chosen = CALIBRATIONS[calibration]
-    for kind, minutes, moments in ((1, TE_MINUTES, chosen.te), (0, BE_MINUTES, chosen.be)):
+    distributions = CALIBRATIONS[calibration]
+    for kind, minutes, moments in ((1, TE_MINUTES, distributions.te), (0, BE_MINUTES, distributions.be)):
         rows = np.flatnonzero(te == kind)
         execution[rows] = truncated_normal(rng, *minutes, len(rows)) * 60
         demand[rows] = draw_demand(rng, moments, len(rows), 0.5 if rounding == "first" else 0.0)

@@ -83,7 +83,7 @@ class PreemptionWorld:
         while self._events and self._events[0][0] <= time:
             moment, kind, job, serial = heapq.heappop(self._events)
             if serial == self._serial[job]:
-                self._finish(job, moment) if kind == _END else self._release(job, moment)
+                self._finish(job, moment) if kind == _END else self._release_task(job, moment)
         self._arrive()
         self._schedule()
 
@@ -93,9 +93,9 @@ class PreemptionWorld:
 
     def apply(self, plan: Plan) -> None:
         """Signal the victims, reserve the chosen nodes, and continue with the queue."""
-        asked, self._asking = self._asking, []
+        te_jobs, self._asking = self._asking, []
         victims = [self._candidates[j] for j in plan.victims.tolist()]
-        for job, node in zip(asked, plan.te_node.tolist(), strict=True):
+        for job, node in zip(te_jobs, plan.te_node.tolist(), strict=True):
             if node >= 0:
                 self._reservation[job] = node
                 self.cluster.reserve(node, self._demand[job])
@@ -127,7 +127,7 @@ class PreemptionWorld:
                 job = self._queue[0]
                 node = self.cluster.first_fit(self._fit[job])
                 if node >= 0:
-                    self._place(self._queue.popleft(), node)
+                    self._place_job(self._queue.popleft(), node)
                 elif self._te[job]:
                     # Without priority a TE job asks when it is its turn; from then on it waits at the very top.
                     self._te_queue.append(self._queue.popleft())
@@ -142,7 +142,7 @@ class PreemptionWorld:
             node = self.cluster.first_fit(self._fit[queue[0]])
             if node < 0:
                 return False
-            self._place(pop(queue), node)
+            self._place_job(pop(queue), node)
         return True
 
     def _start_te_jobs(self) -> bool:
@@ -159,13 +159,13 @@ class PreemptionWorld:
                 node = self.cluster.first_fit(self._fit[job])
                 if node < 0:
                     if not self._refused:
-                        self._question(job)
+                        self._pose_question(job)
                     # In a joint question, a job behind may have a node already: its room must not stay reserved
                     # forever.
                     blocked = True
                     continue
                 self._te_queue.remove(job)
-                self._place(job, node)
+                self._place_job(job, node)
         return not blocked and (not waiting or self.options.blocking == "none")
 
     def _start_reserved(self, job: int) -> bool:
@@ -180,10 +180,10 @@ class PreemptionWorld:
             return False
         del self._reservation[job]
         self._te_queue.remove(job)
-        self._place(job, node)
+        self._place_job(job, node)
         return True
 
-    def _question(self, job: int) -> None:
+    def _pose_question(self, job: int) -> None:
         """Pose the question for `job`, or for all TE jobs that wait without a node."""
         if self.options.asked == "all":
             self._asking = [j for j in self._te_queue if j not in self._reservation]
@@ -192,7 +192,7 @@ class PreemptionWorld:
 
     # -- jobs ---------------------------------------------------------------------------------------------------------
 
-    def _place(self, job: int, node: int) -> None:
+    def _place_job(self, job: int, node: int) -> None:
         self.cluster.take(node, self._demand[job])
         self._node[job], self._start[job] = node, self.now
         end = self.now + self._remaining[job]
@@ -213,24 +213,24 @@ class PreemptionWorld:
         if self._grace[job]:
             heapq.heappush(self._events, (self.now + self._grace[job], _RELEASE, job, self._serial[job]))
         else:
-            self._release(job, self.now)
+            self._release_task(job, self.now)
 
-    def _release(self, job: int, time: int) -> None:
+    def _release_task(self, job: int, time: int) -> None:
         """Return a victim to the top of the queue with its remaining work, at the end of its grace period."""
         elapsed = time - int(self._start[job])
         if not self._grace[job]:
             elapsed -= elapsed % self.options.snapshot
         if self.options.during_grace == "work" or not self._grace[job]:
             self._remaining[job] -= elapsed
-        self._leave(job, time, finished=False)
+        self._remove_job(job, time, finished=False)
         heapq.heappush(self._victims, job)
 
     def _finish(self, job: int, time: int) -> None:
         self._running_be.pop(job, None)
-        self._leave(job, time, finished=True)
+        self._remove_job(job, time, finished=True)
         self._unfinished -= 1
 
-    def _leave(self, job: int, time: int, *, finished: bool) -> None:
+    def _remove_job(self, job: int, time: int, *, finished: bool) -> None:
         node, signal = int(self._node[job]), self._signal.pop(job, -1)
         self.cluster.give(node, self._demand[job], drained=signal >= 0)
         self._serial[job] += 1
@@ -250,7 +250,7 @@ class PreemptionWorld:
         jobs = np.array(self._candidates, dtype=np.int64)
         node = self._node[jobs]
         demand, grace = w.demand[jobs], w.grace[jobs]
-        size, longest = self._maxima(jobs)
+        size, longest = self._score_maxima(jobs)
         usable = cluster.usable.T.copy()
         return Instance.trusted(
             resources=w.resources,
@@ -269,7 +269,7 @@ class PreemptionWorld:
             max_grace=longest,
         )
 
-    def _maxima(self, jobs: Any) -> tuple[int, int]:
+    def _score_maxima(self, jobs: Any) -> tuple[int, int]:
         """Return Eq. 3's maxima over all running BE jobs, the draining ones included."""
         running = np.append(jobs, np.array(list(self._signal), dtype=np.int64))
         size = largest_size(self.workload.demand[running], self.workload.node_capacity[self._node[running]])

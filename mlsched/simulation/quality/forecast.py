@@ -32,65 +32,70 @@ class Forecaster:
         self.workload, self.options, self.predictor = workload, options, Predictor()
         self._loss = workload.loss / NANO
         changes = np.abs(np.diff(self._loss, axis=1, prepend=self._loss[:, :1]))
-        given = (workload.target != NO_TARGET) & (options.hints != "unknown")
-        self._target = np.where(given, workload.target / NANO, np.nan)
+        has_target = (workload.target != NO_TARGET) & (options.hints != "unknown")
+        self._target = np.where(has_target, workload.target / NANO, np.nan)
         self._largest = np.maximum.accumulate(changes, axis=1)  # largest change up to each iteration
         self._fits: Fits = unfitted(len(workload.submit))
 
     def tables(self, jobs: IntArray, served: IntArray, width: int) -> tuple[IntArray, IntArray]:
         """Return `gain` and `loss` (ppm, shape (jobs, width + 1)) of jobs that have `served` core-milliseconds."""
         work = self.workload.work[jobs]
-        seen = served // work
-        spent = served[:, None] + np.arange(width + 1) * (1000 * self.options.epoch)
+        iterations_seen = served // work
+        work_after = served[:, None] + np.arange(width + 1) * (1000 * self.options.epoch)
         if self.options.progress == "carry":
-            at = (spent // work[:, None]).astype(np.float64)
+            at = (work_after // work[:, None]).astype(np.float64)
         else:
-            at = spent / work[:, None]
+            at = work_after / work[:, None]
         first = self._loss[jobs, 0]
-        loss_at, final = self._predictions(jobs, seen)
+        loss_at, final = self._predict_losses(jobs, iterations_seen)
         oracle = self.options.information == "oracle"
-        losses, largest = loss_at(at), self._largest[jobs, np.maximum(seen, 1) if oracle else seen]
+        losses, largest = (
+            loss_at(at),
+            self._largest[jobs, np.maximum(iterations_seen, 1) if oracle else iterations_seen],
+        )
         scale = first - final if self.options.normalise == "range" else largest
         gain, loss = gain_table(losses, scale), loss_table(losses, first, final)
         if self.options.newcomer == "unit" and not oracle:
             new = np.flatnonzero(largest == 0)
-            begun = np.clip(at[new], 0, 1) - np.clip(at[new, :1], 0, 1)
+            begun_share = np.clip(at[new], 0, 1) - np.clip(at[new, :1], 0, 1)
             unit = FIRST_SHARE if self.options.normalise == "range" else 1.0
-            gain[new] = np.floor(PPM * unit * begun)
+            gain[new] = np.floor(PPM * unit * begun_share)
             loss[new] = np.ceil(PPM * (1 - FIRST_SHARE * np.clip(at[new], 0, 1)))
         return gain, loss
 
-    def _predictions(self, jobs: IntArray, seen: IntArray) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
+    def _predict_losses(
+        self, jobs: IntArray, iterations_seen: IntArray
+    ) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
         """Return functions of the predicted loss at any iterations, and the final one, in the jobs' units."""
         if self.options.information == "oracle":
-            return lambda k: self._truth(jobs, k), self.workload.lowest[jobs] / NANO
-        window = self._window(jobs, seen)
+            return lambda k: self._true_losses(jobs, k), self.workload.lowest[jobs] / NANO
+        window = self._latest_losses(jobs, iterations_seen)
         names = [FAMILIES[f] for f in self.workload.family[jobs].tolist()]
         target = self._target[jobs]
         hints = target if self.options.hints == "fit" else None
         forecast = self.predictor.fit_window(window, names, targets=hints, warm=self._fits.take(jobs))
-        self._keep(forecast.fits, jobs)
+        self._store_fits(forecast.fits, jobs)
         final = np.fmax(forecast.final_loss(), target)  # NaN: no target
         if self.options.predictor == "strawman":
             return lambda k: np.fmax(strawman(window, k, nonnegative=True), target[:, None]), final
         return lambda k: np.fmax(forecast.loss_at(k), target[:, None]), final
 
-    def _window(self, jobs: IntArray, seen: IntArray) -> Window:
+    def _latest_losses(self, jobs: IntArray, iterations_seen: IntArray) -> Window:
         """Return the latest losses of each job, packed as by `Window.pack`."""
-        lengths = np.minimum(seen + 1, self.predictor.window)
+        lengths = np.minimum(iterations_seen + 1, self.predictor.window)
         height = int(lengths.max(initial=1))
         row = np.arange(height)[:, None]
-        at = np.maximum(row + (seen - height + 1), seen - lengths + 1)
+        at = np.maximum(row + (iterations_seen - height + 1), iterations_seen - lengths + 1)
         return Window(at.astype(np.float64), self._loss[jobs, at], lengths)
 
-    def _truth(self, jobs: IntArray, k: FloatArray) -> FloatArray:
+    def _true_losses(self, jobs: IntArray, k: FloatArray) -> FloatArray:
         last = self.workload.last[jobs][:, None]
         low = np.minimum(k.astype(np.int64), last)
         part = np.minimum(k, last) - low
         rows = jobs[:, None]
         return np.asarray((1 - part) * self._loss[rows, low] + part * self._loss[rows, np.minimum(low + 1, last)])
 
-    def _keep(self, fits: Fits, jobs: IntArray) -> None:
+    def _store_fits(self, fits: Fits, jobs: IntArray) -> None:
         """Store the fits of `jobs`; those of other jobs stay."""
         place = np.full(len(self.workload.submit), -1)
         place[jobs] = np.arange(len(jobs))

@@ -30,15 +30,15 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     c, count = log.columns(), len(workload.submit)
     start = np.full(count, np.nan)
     start[c["job"][::-1]] = c["start"][::-1]
-    held = np.bincount(c["job"], weights=c["cores"] * (c["end"] - c["start"]), minlength=count)
-    completion = _when(workload, log, workload.total)
+    core_seconds = np.bincount(c["job"], weights=c["cores"] * (c["end"] - c["start"]), minlength=count)
+    completion = _time_of_work(workload, log, workload.total)
     return {
         "submit": workload.submit,
         "start": start - workload.submit,
         **{f"time_to_{level}_s": reached(workload, log, level / 100) for level in LEVELS},
         "completion_s": completion,
         "loss_seconds": _loss_seconds(workload, log, completion),
-        "core_seconds": held,
+        "core_seconds": core_seconds,
     }
 
 
@@ -46,20 +46,20 @@ def reached(workload: Workload, log: Log, share: float) -> Floats:
     """Return seconds from each job's submission to the first iteration with this share of its loss reduction."""
     below = workload.normalised() <= 1 - share + 1e-12
     needed = np.minimum(below.argmax(axis=1), workload.last)  # 0 iterations if the loss cannot fall
-    return _when(workload, log, needed * workload.work)
+    return _time_of_work(workload, log, needed * workload.work)
 
 
-def _when(workload: Workload, log: Log, served: IntArray) -> Floats:
-    """Return seconds from submission until each job has done `served` core-milliseconds."""
+def _time_of_work(workload: Workload, log: Log, served_work: IntArray) -> Floats:
+    """Return seconds from submission until each job has done `served_work` core-milliseconds."""
     c = log.columns()
     order = np.argsort(c["job"], kind="stable")
     job, start, after, cores = (c[name][order] for name in ("job", "start", "served", "cores"))
-    seconds = np.where(served == 0, 0.0, np.nan)
-    enough = np.flatnonzero((after >= served[job]) & (served[job] > 0))
+    seconds = np.where(served_work == 0, 0.0, np.nan)
+    enough = np.flatnonzero((after >= served_work[job]) & (served_work[job] > 0))
     first = enough[np.unique(job[enough], return_index=True)[1]]  # rows are in order of time
     before = np.where((first > 0) & (job[first - 1] == job[first]), after[first - 1], 0)
-    done = start[first] + (served[job[first]] - before) / (1000.0 * cores[first])
-    seconds[job[first]] = done - workload.submit[job[first]]
+    completion = start[first] + (served_work[job[first]] - before) / (1000.0 * cores[first])
+    seconds[job[first]] = completion - workload.submit[job[first]]
     return seconds
 
 
@@ -93,14 +93,17 @@ class Course:
         """
         order = np.argsort(np.where(self.active, -self.loss, np.inf), axis=0, kind="stable")
         rank = np.argsort(order, axis=0, kind="stable")
-        count, used = self.active.sum(axis=0), self.cores.sum(axis=0)
-        kept = (count >= 4) & (used > 0)
+        count, cores_used = self.active.sum(axis=0), self.cores.sum(axis=0)
+        is_counted = (count >= 4) & (cores_used > 0)
         position = (rank + 0.5) / np.maximum(count, 1)
         groups, low = {}, 0.0
         for name, high in GROUPS.items():
             member = self.active & (position > low) & (position <= high)
             cores = np.where(member, self.cores, 0).sum(axis=0)
-            groups[name] = (cores[kept] / used[kept], member.sum(axis=0)[kept] / count[kept])
+            groups[name] = (
+                cores[is_counted] / cores_used[is_counted],
+                member.sum(axis=0)[is_counted] / count[is_counted],
+            )
             low = high
         return groups
 
@@ -116,9 +119,9 @@ def course(workload: Workload, log: Log) -> Course:
     level[:, 0] = workload.normalised()[:, 0]
     span = np.maximum(workload.loss[:, 0] - workload.lowest, 1)
     level[c["job"], np.searchsorted(time, c["end"])] = (c["loss"] - workload.lowest[c["job"]]) / span[c["job"]]
-    held = np.where(np.isnan(level), 0, np.arange(len(time) + 1))
-    loss = np.take_along_axis(level, np.maximum.accumulate(held, axis=1), axis=1)[:, :-1]
-    leave = workload.submit + _when(workload, log, workload.total)
+    last_row = np.where(np.isnan(level), 0, np.arange(len(time) + 1))
+    loss = np.take_along_axis(level, np.maximum.accumulate(last_row, axis=1), axis=1)[:, :-1]
+    leave = workload.submit + _time_of_work(workload, log, workload.total)
     active = (time >= workload.submit[:, None]) & (time < leave[:, None])
     cores = np.zeros((count, len(time) + 1), dtype=np.int64)
     np.add.at(cores, (c["job"], np.searchsorted(time, c["start"])), c["cores"])
@@ -145,7 +148,7 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     busy = over_time.active.any(axis=0)
     weights = over_time.seconds[busy]
     totals = np.where(over_time.active, over_time.loss, 0.0).sum(axis=0)[busy]
-    held = float(table["core_seconds"].sum())
+    core_seconds = float(table["core_seconds"].sum())
     end = float((workload.submit + table["completion_s"]).max(initial=0))
     averages = {
         name: float(np.nanmean(table[name])) if len(workload.submit) else 0.0
@@ -158,15 +161,15 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         **averages,
         "time_to_90_percentiles_s": percentiles(table["time_to_90_s"]),
         "completion_percentiles_s": percentiles(table["completion_s"]),
-        "cores_by_loss": {name: _mean(shares) for name, (shares, _) in over_time.groups().items()},
+        "cores_by_loss": {name: _mean_or_none(shares) for name, (shares, _) in over_time.groups().items()},
         "active_jobs": float(np.average(over_time.active.sum(axis=0)[busy], weights=weights)) if busy.any() else 0.0,
-        "core_seconds": held,
-        "utilisation": held / (workload.cores * end) if end else 0.0,
+        "core_seconds": core_seconds,
+        "utilisation": core_seconds / (workload.cores * end) if end else 0.0,
         "makespan_s": end,
     }
 
 
-def _mean(values: Floats) -> float | None:
+def _mean_or_none(values: Floats) -> float | None:
     return float(values.mean()) if values.size else None
 
 

@@ -54,7 +54,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
 def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], findings: Findings) -> None:
     cap = int(workload.most[job])
     total, before, until = _work_until_it_leaves(workload, job), 0, int(workload.submit[job])
-    for _, start, end, cores, served, loss in rows:
+    for _, start, end, cores, work, loss in rows:
         if start < int(workload.submit[job]):
             findings.add("arrival", f"job {job} holds cores at {start} s, before its submission at {until} s")
         elif start < until:
@@ -63,12 +63,14 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
             findings.add("cap", f"job {job} holds {cores} cores, its cap is {cap}")
         if before >= total:
             findings.add("lost job", f"job {job} holds cores at {start} s, after it has left")
-        expected = min(before + cores * (end - start) * 1000, total)
-        if served != expected:
-            findings.add("work", f"job {job} has done {served} core-ms at {end} s: {expected} follow from its cores")
-        if not _is_loss(workload, options, job, served, loss):
-            findings.add("loss", f"job {job} reports {loss} at {end} s, which is not its curve after {served} core-ms")
-        before, until = served, end
+        expected_value = min(before + cores * (end - start) * 1000, total)
+        if work != expected_value:
+            findings.add(
+                "work", f"job {job} has done {work} core-ms at {end} s: {expected_value} follow from its cores"
+            )
+        if not _is_loss(workload, options, job, work, loss):
+            findings.add("loss", f"job {job} reports {loss} at {end} s, which is not its curve after {work} core-ms")
+        before, until = work, end
     if before != total:
         findings.add("lost job", f"job {job} has done {before} of its {total} core-ms")
 
@@ -76,14 +78,14 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
 def _work_until_it_leaves(workload: Workload, job: int) -> int:
     """Return the core-milliseconds of a job's iterations, up to the first that reports its target loss."""
     iterations, target = int(workload.iterations[job]), int(workload.target[job])
-    reported = workload.loss[job, 1 : iterations + 1].tolist()
-    iterations = next((k for k, loss in enumerate(reported, 1) if loss <= target), iterations)
+    reported_losses = workload.loss[job, 1 : iterations + 1].tolist()
+    iterations = next((k for k, loss in enumerate(reported_losses, 1) if loss <= target), iterations)
     return iterations * int(workload.work[job])
 
 
-def _is_loss(workload: Workload, options: Options, job: int, served: int, loss: int) -> bool:
-    """Check that `loss` is the true loss after `served` core-milliseconds."""
-    whole, rest = divmod(served, int(workload.work[job]))
+def _is_loss(workload: Workload, options: Options, job: int, work: int, loss: int) -> bool:
+    """Check that `loss` is the true loss after `work` core-milliseconds."""
+    whole, rest = divmod(work, int(workload.work[job]))
     if not 0 <= whole <= int(workload.iterations[job]):
         return False
     here = int(workload.loss[job, whole])
@@ -94,7 +96,7 @@ def _is_loss(workload: Workload, options: Options, job: int, served: int, loss: 
     return abs(exact - loss) <= Fraction(1, 2) + ROUNDING * (abs(here) + abs(there))
 
 
-def _wakes(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
+def _sharing_times(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
     """Return the times at which cores were, or had to be, shared."""
     events = workload.submit.tolist() + workload.other_submit.tolist()
     events += (workload.other_submit + workload.other_seconds).tolist()
@@ -108,34 +110,36 @@ def _check_sharing(
 ) -> None:
     """Check capacity, least and arrival order at every scheduling event."""
     everything = [row for each in rows.values() for row in each]
-    gone = {job: row[2] for job, each in rows.items() for row in each if row[4] >= _work_until_it_leaves(workload, job)}
-    times = _wakes(workload, wake, everything)
+    departures = {
+        job: row[2] for job, each in rows.items() for row in each if row[4] >= _work_until_it_leaves(workload, job)
+    }
+    times = _sharing_times(workload, wake, everything)
     starts: list[dict[int, int]] = [{} for _ in times]
     for job, start, end, cores, _, _ in everything:
-        for held in starts[bisect_left(times, start) : bisect_left(times, end)]:
-            held[job] = held.get(job, 0) + cores
+        for cores_of in starts[bisect_left(times, start) : bisect_left(times, end)]:
+            cores_of[job] = cores_of.get(job, 0) + cores
     submit = workload.submit.tolist()
-    for time, held in zip(times, starts, strict=True):
-        active = [j for j, s in enumerate(submit) if s <= time < gone.get(j, time + 1)]
-        available = workload.cores - _others(workload, options, time, len(active))
-        if sum(held.values()) > available:
-            findings.add("capacity", f"{sum(held.values())} cores are held at {time} s: there are {available}")
+    for time, cores_of in zip(times, starts, strict=True):
+        active = [j for j, s in enumerate(submit) if s <= time < departures.get(j, time + 1)]
+        available = workload.cores - _cores_of_others(workload, options, time, len(active))
+        if sum(cores_of.values()) > available:
+            findings.add("capacity", f"{sum(cores_of.values())} cores are held at {time} s: there are {available}")
         if options.least:
-            allowed = available // options.least
+            most_jobs = available // options.least
             for place, j in enumerate(active):
-                if place < allowed and held.get(j, 0) < options.least:
-                    findings.add("least", f"job {j} holds {held.get(j, 0)} cores at {time} s: it may run")
-                elif place >= allowed and held.get(j, 0):
+                if place < most_jobs and cores_of.get(j, 0) < options.least:
+                    findings.add("least", f"job {j} holds {cores_of.get(j, 0)} cores at {time} s: it may run")
+                elif place >= most_jobs and cores_of.get(j, 0):
                     findings.add("order", f"job {j} holds cores at {time} s: earlier jobs leave none for it")
 
 
-def _others(workload: Workload, options: Options, time: int, active: int) -> int:
+def _cores_of_others(workload: Workload, options: Options, time: int, active: int) -> int:
     """Return the cores of the non-ML jobs present at `time`."""
     jobs = zip(
         workload.other_submit.tolist(), workload.other_seconds.tolist(), workload.other_cores.tolist(), strict=True
     )
-    asked: list[int] = [cores for submit, seconds, cores in jobs if submit <= time < submit + seconds]
-    if options.others == "fair" and asked:
-        share = workload.cores // (len(asked) + active)
-        asked = [min(cores, share) for cores in asked]
-    return min(sum(asked), workload.cores)
+    requests: list[int] = [cores for submit, seconds, cores in jobs if submit <= time < submit + seconds]
+    if options.others == "fair" and requests:
+        share = workload.cores // (len(requests) + active)
+        requests = [min(cores, share) for cores in requests]
+    return min(sum(requests), workload.cores)

@@ -74,15 +74,15 @@ def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
     check_size("jobs x iterations", sizes.jobs * sizes.iterations)
     rng = np.random.default_rng([seed, sizes.jobs])
     histories = synthetic_mix(sizes.jobs, rng, iterations=sizes.iterations, noise=sizes.noise)
-    submit = _poisson(rng, sizes.jobs, sizes.mean_arrival)
+    submit = _poisson_arrivals(rng, sizes.jobs, sizes.mean_arrival)
     weight = np.where(rng.uniform(size=sizes.jobs) < sizes.important, rng.integers(2, 6, sizes.jobs), 1)
-    expected = MEAN_CORE_SECONDS * sizes.iterations
+    mean_work = MEAN_CORE_SECONDS * sizes.iterations
     come = np.sort(rng.uniform(0, max(1.0, sizes.jobs * sizes.mean_arrival), sizes.other_jobs)).astype(np.int64)
-    made = _workload(
+    workload = _build_workload(
         histories,
         submit,
         cores=sizes.cores,
-        factor=_factor(sizes.load, sizes.cores, sizes.mean_arrival, expected),
+        factor=_load_factor(sizes.load, sizes.cores, sizes.mean_arrival, mean_work),
         threshold=sizes.threshold,
         cap=sizes.cap,
         weight=weight,
@@ -91,8 +91,8 @@ def table1(*, seed: int = 0, sizes: Sizes) -> Workload:
         f"threshold={sizes.threshold:g} cap={sizes.cap} noise={sizes.noise:g} important={sizes.important:g} "
         f"others={sizes.other_jobs} target={sizes.target:g} hinted={sizes.hinted}",
     )
-    return made.replace(
-        target=_targets(made, sizes.target, _hinted(histories, sizes.hinted)),
+    return workload.replace(
+        target=_target_losses(workload, sizes.target, _hinted_jobs(histories, sizes.hinted)),
         other_submit=come,
         other_seconds=np.full(sizes.other_jobs, max(1, round(10 * sizes.mean_arrival))),
         other_cores=np.full(sizes.other_jobs, -(-sizes.cores // 10)),
@@ -137,17 +137,17 @@ def recorded(
     if not pool:
         raise InvalidInput(f"path = {path!r}: holds no curve whose loss falls")
     rng = np.random.default_rng([seed, jobs])
-    chosen = [pool[i] for i in rng.integers(len(pool), size=jobs)]
-    made = _workload(
-        chosen,
-        _poisson(rng, jobs, mean_arrival),
+    chosen_values = [pool[i] for i in rng.integers(len(pool), size=jobs)]
+    workload = _build_workload(
+        chosen_values,
+        _poisson_arrivals(rng, jobs, mean_arrival),
         cores=cores,
         cap=cap,
-        factor=_factor(load, cores, mean_arrival, iterations),
+        factor=_load_factor(load, cores, mean_arrival, iterations),
         source=f"synthetic:recorded layout={layout} curves={len(pool)} jobs={jobs} seed={seed} cores={cores} "
         f"mean_arrival={mean_arrival:g} load={load:g} iterations={iterations} cap={cap} target={target:g}",
     )
-    return made.replace(target=_targets(made, target, np.ones(jobs, dtype=bool)))
+    return workload.replace(target=_target_losses(workload, target, np.ones(jobs, dtype=bool)))
 
 
 #: Name -> maker of a workload.
@@ -184,50 +184,50 @@ def from_trace(
         capped: Cap a job at its GPUs in the trace, rounded up.
         target, hinted: As in `table1`; the saved iterations shorten the traced jobs.
     """
-    kept = np.flatnonzero(trace.gpus_milli > 0)
-    if not kept.size:
+    rows = np.flatnonzero(trace.gpus_milli > 0)
+    if not rows.size:
         raise InvalidInput(
             f"trace = {trace.source!r}: none of its {len(trace.submit)} jobs has a GPU; give one with GPUs"
         )
-    rng = np.random.default_rng([seed, len(kept)])
-    histories = synthetic_mix(len(kept), rng, iterations=iterations, noise=noise)
-    milli, duration = trace.gpus_milli[kept], trace.duration_ms[kept]
+    rng = np.random.default_rng([seed, len(rows)])
+    histories = synthetic_mix(len(rows), rng, iterations=iterations, noise=noise)
+    milli, duration = trace.gpus_milli[rows], trace.duration_ms[rows]
     gpus = -(-milli // 1000)
-    submit = np.floor((trace.submit[kept] - trace.submit[kept[0]]) / arrivals).astype(np.int64)
+    submit = np.floor((trace.submit[rows] - trace.submit[rows[0]]) / arrivals).astype(np.int64)
     if not cores:
         total = int(nodes[:, -1].sum()) // 1000 if nodes is not None else 0
         span = max(1, int(submit.max(initial=1)))
         cores = total or max(int(gpus.max(initial=1)), round(float((milli * duration).sum()) / 1e6 / span))
     hints = f"; {hinted} jobs stop at {target:g} of their loss reduction" if target else ""
-    made = _workload(
+    workload = _build_workload(
         histories,
         submit,
         cores=cores,
         factor=1.0,
-        source=f"{trace.source}; a core is a GPU; {len(trace.submit) - len(kept)} jobs without one left out; loss "
+        source=f"{trace.source}; a core is a GPU; {len(trace.submit) - len(rows)} jobs without one left out; loss "
         f"curves drawn from Table 1 (seed {seed}); arrival rate x {arrivals:g}{hints}",
     )
-    return made.replace(
-        target=_targets(made, target, _hinted(histories, hinted)),
+    return workload.replace(
+        target=_target_losses(workload, target, _hinted_jobs(histories, hinted)),
         work=np.maximum(np.rint(milli * duration / (1000 * iterations)), 1).astype(np.int64),
-        most=gpus if capped else made.most,
+        most=gpus if capped else workload.most,
     )
 
 
-def _poisson(rng: np.random.Generator, jobs: int, mean: float) -> IntArray:
+def _poisson_arrivals(rng: np.random.Generator, jobs: int, mean: float) -> IntArray:
     """Draw submission times in s, the first 0."""
     gaps = rng.exponential(1.0, jobs) * mean
     gaps[:1] = 0
     return np.floor(np.cumsum(gaps)).astype(np.int64)
 
 
-def _factor(load: float, cores: int, mean_arrival: float, expected: float) -> float:
+def _load_factor(load: float, cores: int, mean_arrival: float, mean_work: float) -> float:
     """Return the factor on core-seconds that gives this load; 1 if arrivals take no time."""
-    return load * cores * mean_arrival / expected if mean_arrival else 1.0
+    return load * cores * mean_arrival / mean_work if mean_arrival else 1.0
 
 
 @validate_arguments
-def _workload(
+def _build_workload(
     histories: Sequence[History],
     submit: IntArray,
     *,
@@ -246,7 +246,7 @@ def _workload(
         cores=cores,
         submit=submit,
         work=np.maximum(np.rint([1000 * factor * h.core_seconds for h in histories]), 1).astype(np.int64),
-        iterations=_converged(losses, threshold),
+        iterations=_converged_after(losses, threshold),
         loss=np.rint(losses * NANO).astype(np.int64),
         family=np.array([FAMILIES.index(h.family) for h in histories]),
         weight=np.ones(jobs, dtype=np.int64) if weight is None else weight,
@@ -256,18 +256,18 @@ def _workload(
     )
 
 
-def _hinted(histories: Sequence[History], which: str) -> npt.NDArray[np.bool_]:
+def _hinted_jobs(histories: Sequence[History], which: str) -> npt.NDArray[np.bool_]:
     """Return which jobs of Table 1 have a target loss."""
     return np.array([which == "all" or not algorithm(h.workload).convex for h in histories], dtype=bool)
 
 
-def _targets(made: Workload, share: float, hinted: npt.NDArray[np.bool_]) -> IntArray:
+def _target_losses(workload: Workload, share: float, hinted: npt.NDArray[np.bool_]) -> IntArray:
     """Return target losses at `share` of each hinted job's loss reduction; NO_TARGET if its loss never falls."""
-    span = np.rint(share * (made.loss[:, 0] - made.lowest)).astype(np.int64)
-    return np.where(hinted & (span > 0), made.loss[:, 0] - span, NO_TARGET)
+    span = np.rint(share * (workload.loss[:, 0] - workload.lowest)).astype(np.int64)
+    return np.where(hinted & (span > 0), workload.loss[:, 0] - span, NO_TARGET)
 
 
-def _converged(losses: np.ndarray[Any, np.dtype[np.float64]], threshold: float) -> IntArray:
+def _converged_after(losses: np.ndarray[Any, np.dtype[np.float64]], threshold: float) -> IntArray:
     """Return the first iteration whose change of loss is below `threshold` of the largest so far; else the last."""
     changes = np.abs(np.diff(losses, axis=1))
     small = changes < threshold * np.maximum.accumulate(changes, axis=1)

@@ -56,8 +56,8 @@ class Workload(Record):
                 raise InvalidInput(f"iterations[{j}] = {count}: loss has entries for {last} iterations only")
             if count * work > EXACT:
                 raise InvalidInput(f"work[{j}] = {work}: times {count} iterations must stay below 2^53")
-        reached = (self.target != NO_TARGET) & (self.target >= self.loss[:, 0])
-        refuse_first(reached, "target", self.target, "expected below the job's loss before its first iteration")
+        is_reached = (self.target != NO_TARGET) & (self.target >= self.loss[:, 0])
+        refuse_first(is_reached, "target", self.target, "expected below the job's loss before its first iteration")
 
     @functools.cached_property
     def last(self) -> IntArray:
@@ -84,8 +84,8 @@ class Workload(Record):
         """
         span = self.loss[:, 0] - self.lowest
         above = self.loss - self.lowest[:, None]
-        scaled: Any = np.divide(above, span[:, None], out=np.zeros(above.shape), where=span[:, None] > 0)
-        return np.asarray(scaled, dtype=np.float64)
+        scaled_losses: Any = np.divide(above, span[:, None], out=np.zeros(above.shape), where=span[:, None] > 0)
+        return np.asarray(scaled_losses, dtype=np.float64)
 
     @property
     def cluster(self) -> str:
@@ -111,5 +111,5 @@ def offered_load(workload: Workload) -> float:
     if len(workload.submit) < 2:
         return 0.0
     span = int(workload.submit[-1] - workload.submit[0])
-    asked = float(workload.total[:-1].sum()) / 1000 + float((workload.other_cores * workload.other_seconds).sum())
-    return asked / (workload.cores * span) if span else float("inf")
+    work = float(workload.total[:-1].sum()) / 1000 + float((workload.other_cores * workload.other_seconds).sum())
+    return work / (workload.cores * span) if span else float("inf")

@@ -103,7 +103,7 @@ class QualityWorld:
         self._asking = False
         self._cores[self._active] = plan.cores
         if self.options.spare == "share":
-            self._share_rest()
+            self._share_rest_of_cores()
 
     # -- dynamics -----------------------------------------------------------------------------------------------------
 
@@ -113,18 +113,18 @@ class QualityWorld:
         if not busy.size or time == self.now:
             return
         cores, w = self._cores[busy], self.workload
-        served = np.minimum(self._served[busy] + cores * (1000 * (time - self.now)), w.total[busy])
-        self._served[busy] = served
-        losses = self._losses(busy)
+        work = np.minimum(self._served[busy] + cores * (1000 * (time - self.now)), w.total[busy])
+        self._served[busy] = work
+        losses = self._current_losses(busy)
         self.log.rows += [
             (job, self.now, time, *rest)
-            for job, *rest in zip(busy.tolist(), cores.tolist(), served.tolist(), losses.tolist(), strict=True)
+            for job, *rest in zip(busy.tolist(), cores.tolist(), work.tolist(), losses.tolist(), strict=True)
         ]
-        done = self._served[self._active] == w.total[self._active]
-        self._unfinished -= int(done.sum())
-        self._active = self._active[~done]
+        is_done = self._served[self._active] == w.total[self._active]
+        self._unfinished -= int(is_done.sum())
+        self._active = self._active[~is_done]
 
-    def _losses(self, jobs: IntArray) -> IntArray:
+    def _current_losses(self, jobs: IntArray) -> IntArray:
         """Return the current losses, 10^-9, interpolated linearly between two iterations (fluid)."""
         w = self.workload
         whole, rest = np.divmod(self._served[jobs], w.work[jobs])
@@ -137,12 +137,12 @@ class QualityWorld:
     def _held_by_others(self) -> int:
         w = self.workload
         present = (w.other_submit <= self.now) & (self.now < w.other_submit + w.other_seconds)
-        asked = w.other_cores[present]
-        if self.options.others == "fair" and asked.size:
-            asked = np.minimum(asked, w.cores // (len(asked) + len(self._active)))
-        return min(int(asked.sum()), w.cores)
+        requests = w.other_cores[present]
+        if self.options.others == "fair" and requests.size:
+            requests = np.minimum(requests, w.cores // (len(requests) + len(self._active)))
+        return min(int(requests.sum()), w.cores)
 
-    def _share_rest(self) -> None:
+    def _share_rest_of_cores(self) -> None:
         """Give one core each in turn, in arrival order, to the running jobs below their caps."""
         running = self._active[: self._running]
         rest = self._available - int(self._cores[running].sum())
@@ -151,9 +151,9 @@ class QualityWorld:
             if not room.size:
                 return
             each = max(1, min(rest // len(room), int((self.workload.most[room] - self._cores[room]).min())))
-            chosen = room[: rest // each]
-            self._cores[chosen] += each
-            rest -= each * len(chosen)
+            receivers = room[: rest // each]
+            self._cores[receivers] += each
+            rest -= each * len(receivers)
 
     # -- question -----------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ def timetable(world: TaskgraphWorld) -> Timetable:
         [row[2] for row in rows],
         [row[3] for row in rows],
         [row[4] for row in rows],
-        [held[0] if len(held) == 1 else -1 for held in world.log.gpus],
+        [gpus[0] if len(gpus) == 1 else -1 for gpus in world.log.gpus],
     )
 
 
@@ -76,10 +76,12 @@ def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]
             later.append(start - shift)
         elif iteration == snapshot.finished[job] and snapshot.startable[task] and snapshot.may_start_on(task)[node]:
             starts.append((task, node, label))
-    return snapshot.round(start=_on_gpus(snapshot, starts), stop=_stops(snapshot, plan), wake_at=min(later, default=0))
+    return snapshot.round(
+        start=_starts_on_gpus(snapshot, starts), stop=_changed_limits(snapshot, plan), wake_at=min(later, default=0)
+    )
 
 
-def _on_gpus(snapshot: Snapshot, starts: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+def _starts_on_gpus(snapshot: Snapshot, starts: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Return (task, node, GPU) of starts with a plan's GPU labels.
 
     The GPU is that of co-running tasks, else the first free GPU; the count in the judge's rule 6 ensures that one
@@ -88,17 +90,17 @@ def _on_gpus(snapshot: Snapshot, starts: list[tuple[int, int, int]]) -> list[tup
     unit, needs, free = snapshot.gpu_unit, snapshot.gpu_demand, snapshot.gpu_free
     parts = (needs > 0) & (needs < unit)
     running = np.flatnonzero(parts & (snapshot.state == RUNNING)).tolist()
-    named = {(int(snapshot.node[task]), int(snapshot.gpu[task])): int(snapshot.gpu[task]) for task in running}
+    gpu_names = {(int(snapshot.node[task]), int(snapshot.gpu[task])): int(snapshot.gpu[task]) for task in running}
     placed = []
     for task, node, label in starts:
-        if parts[task] and (node, label) not in named:
+        if parts[task] and (node, label) not in gpu_names:
             (gpu,) = gpus.taken(free[node], unit, unit)
-            free[node, gpu], named[node, label] = 0, gpu
-        placed.append((task, node, named[node, label] if parts[task] else -1))
+            free[node, gpu], gpu_names[node, label] = 0, gpu
+        placed.append((task, node, gpu_names[node, label] if parts[task] else -1))
     return placed
 
 
-def _stops(snapshot: Snapshot, plan: Timetable) -> list[tuple[int, int]]:
+def _changed_limits(snapshot: Snapshot, plan: Timetable) -> list[tuple[int, int]]:
     """Return the jobs whose number of iterations the plan changes."""
     runs = snapshot.finished.copy()
     np.maximum.at(runs, plan.job, plan.iteration + 1)
@@ -116,48 +118,48 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
         InvalidInput: The snapshot has interrupted runs, which timetables cannot represent, or individual GPUs are in
             use beyond the running tasks, which instances cannot represent.
     """
-    running, done = snapshot.state == RUNNING, snapshot.state == DONE
+    running, is_done = snapshot.state == RUNNING, snapshot.state == DONE
     if not np.isin(snapshot.state, (WAITING, RUNNING, DONE)).all() or snapshot.progress.any():
         raise InvalidInput("the snapshot holds runs that were paused: no horizon instance can express them")
-    begun = np.maximum(snapshot.start, snapshot.now + 1 - snapshot.duration)
-    starts = np.where(running, begun, snapshot.end - snapshot.duration)
-    fixed = np.flatnonzero(running | done)
-    shift = max(0, -int(starts[fixed].min(initial=0)))
-    held = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
+    begin = np.maximum(snapshot.start, snapshot.now + 1 - snapshot.duration)
+    starts = np.where(running, begin, snapshot.end - snapshot.duration)
+    fixed_rows = np.flatnonzero(running | is_done)
+    shift = max(0, -int(starts[fixed_rows].min(initial=0)))
+    use = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
     now_running = np.flatnonzero(running)
-    np.add.at(held, snapshot.node[now_running], snapshot.demand[now_running])
+    np.add.at(use, snapshot.node[now_running], snapshot.demand[now_running])
     if snapshot.node_type.any():
         raise InvalidInput("the snapshot holds nodes of several types: no horizon instance can express them")
-    if snapshot.gpu_unit and (snapshot.in_use - held)[:, gpus.gpu_column(snapshot.resources)].any():
+    if snapshot.gpu_unit and (snapshot.in_use - use)[:, gpus.gpu_column(snapshot.resources)].any():
         raise InvalidInput("the snapshot holds GPUs that no running task holds: no horizon instance can express them")
     fields = {name: getattr(snapshot, name) for name in SHARED}
     instance = Instance(
         **fields
         | {
-            "node_capacity": np.maximum(snapshot.node_capacity - (snapshot.in_use - held), 0),
+            "node_capacity": np.maximum(snapshot.node_capacity - (snapshot.in_use - use), 0),
             "arrival": snapshot.arrival + shift,
-            "deadline": _later(snapshot.deadline, shift),
+            "deadline": _in_later_iteration(snapshot.deadline, shift),
             "last_end": np.where(snapshot.home >= 0, snapshot.last_end + shift, 0),
             "eligible": snapshot.eligible[snapshot.task_class],
-            "accuracy": _tables(snapshot),
+            "accuracy": _write_out_tables(snapshot),
             "now": snapshot.now + shift,
         },
         movement="between_iterations" if snapshot.movement == "anytime" else snapshot.movement,
-        fixed_task=fixed,
-        fixed_node=snapshot.node[fixed],
-        fixed_start=starts[fixed] + shift,
-        fixed_gpu=snapshot.gpu[fixed],
+        fixed_task=fixed_rows,
+        fixed_node=snapshot.node[fixed_rows],
+        fixed_start=starts[fixed_rows] + shift,
+        fixed_gpu=snapshot.gpu[fixed_rows],
         gpu_unit=snapshot.gpu_unit,
     )
     return instance, shift
 
 
-def _tables(snapshot: Snapshot) -> IntArray:
+def _write_out_tables(snapshot: Snapshot) -> IntArray:
     """Return the tables of a snapshot in full, shape (jobs, 0 to the most iterations)."""
     columns = np.arange(int(snapshot.max_iterations.max(initial=0)) + 1)
     inside = np.minimum(columns, snapshot.accuracy.shape[1] - 1)
     return np.asarray(snapshot.accuracy[snapshot.accuracy_table][:, inside])
 
 
-def _later(deadline: IntArray, shift: int) -> IntArray:
+def _in_later_iteration(deadline: IntArray, shift: int) -> IntArray:
     return np.asarray(np.where(deadline == UNLIMITED, UNLIMITED, np.minimum(deadline + shift, UNLIMITED)))

@@ -104,7 +104,7 @@ class Allocation:
         self._was: tuple[int, list[int]] | None = None  # current place of the task to be placed
         self._runners: list[int] = []  # running jobs that may still be preempted
         self._pausing: list[int] = []  # tasks of preempted jobs without a place
-        self._stop()
+        self._offer_stops()
 
     @functools.cached_property
     def priority(self) -> npt.NDArray[np.float64]:
@@ -122,13 +122,13 @@ class Allocation:
 
         Row 0 chooses nothing.
         """
-        return self._features.rows(self.kind, self._tasks, self._nodes, self._void, len(self.placed))
+        return self._features.rows(self.kind, self._tasks, self._nodes, self._choose_nothing, len(self.placed))
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
         """Return which rows may be chosen, shape (rows,)."""
         mask = np.ones(self.choices + 1, dtype=np.bool_)
-        mask[0] = self._void
+        mask[0] = self._choose_nothing
         return mask
 
     @property
@@ -137,7 +137,7 @@ class Allocation:
         return len(self._nodes) if self.kind == HOST else len(self._tasks)
 
     @property
-    def _void(self) -> bool:
+    def _choose_nothing(self) -> bool:
         if self.kind == NEXT:
             return bool(self.placed) or self._goes_on or bool(self.away)
         return self.kind in (STOP, GIVE, LEAVE)
@@ -145,7 +145,7 @@ class Allocation:
     @property
     def only(self) -> int | None:
         """Return the only row that may be chosen, or None if there are several."""
-        if self._void or self.choices > 1:
+        if self._choose_nothing or self.choices > 1:
             return None
         return 1
 
@@ -159,13 +159,13 @@ class Allocation:
         if self.kind == STOP:
             self._end_job(row)
         elif self.kind == GIVE:
-            self._give_way(row)
+            self._preempt_job(row)
         elif self.kind == LEAVE:
-            self._leave(row)
+            self._offer_leaving(row)
         elif self.kind == NEXT:
-            self._choose(row)
+            self._set_choice(row)
         else:
-            self._put(int(self._nodes[row - 1]))
+            self._put_on_node(int(self._nodes[row - 1]))
 
     def offered(self) -> tuple[IntArray, IntArray]:
         """Return the tasks of the rows from 1 on (of a job or unit, its first) and their nodes (-1: without)."""
@@ -179,25 +179,25 @@ class Allocation:
 
     # -- STOP ---------------------------------------------------------------------------------------------------------
 
-    def _stop(self) -> None:
+    def _offer_stops(self) -> None:
         """Offer the jobs that may end early; without any, continue with relief if there is work left."""
         jobs = np.flatnonzero(self._low < self._stop_after)
         if jobs.size:
             self.kind = STOP
             self._tasks = np.searchsorted(self.snapshot.task_job, jobs[: self._most or None])
             return
-        self._decide()
+        self._place_tasks()
 
     def _end_job(self, row: int) -> None:
         if row == 0:
-            self._decide()
+            self._place_tasks()
             return
         job = int(self.snapshot.task_job[self._tasks[row - 1]])
         self._stop_after = self._stop_after.copy()
         self._stop_after[job] = self._low[job]
-        self._stop()
+        self._offer_stops()
 
-    def _decide(self) -> None:
+    def _place_tasks(self) -> None:
         """Place running and waiting tasks, once the number of iterations of each job is fixed."""
         for name in ("priority", "_of_jobs", "_features"):
             self.__dict__.pop(name, None)
@@ -208,7 +208,7 @@ class Allocation:
             refuse_unless_pausing(snapshot, "queueing = iteration", "queueing=held")
             running = np.unique(snapshot.task_job[snapshot.state == RUNNING])
             self._runners = running[np.lexsort((running, self._of_jobs[running]))].tolist()
-        self._ask_who_gives_way()
+        self._offer_preemptions()
 
     # -- GIVE ---------------------------------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class Allocation:
         np.maximum.at(highest, self.snapshot.task_job, self.priority)
         return highest
 
-    def _ask_who_gives_way(self) -> None:
+    def _offer_preemptions(self) -> None:
         """Offer the running jobs to preempt, the lowest priority first; without any, continue with relief."""
         if self._runners:
             self.kind = GIVE
@@ -230,52 +230,52 @@ class Allocation:
         self._crowded = np.flatnonzero(over).tolist()
         self.kind = None
         if self._crowded or self._waiting.size:
-            self._relieve()
+            self._offer_relief()
 
-    def _give_way(self, row: int) -> None:
+    def _preempt_job(self, row: int) -> None:
         if row == 0:
             self._runners = []
         else:
             job = self._runners.pop(row - 1)
-            lift(self.hosts, [self._running(job)])
-            self._now_away([*self.away, job])
-        self._ask_who_gives_way()
+            lift(self.hosts, [self._running_tasks(job)])
+            self._set_preempted([*self.away, job])
+        self._offer_preemptions()
 
-    def _running(self, job: int) -> IntArray:
+    def _running_tasks(self, job: int) -> IntArray:
         """Return the running tasks of a job."""
         snapshot = self.snapshot
         return np.flatnonzero((snapshot.task_job == job) & (snapshot.state == RUNNING))
 
-    def _now_away(self, jobs: list[int]) -> None:
+    def _set_preempted(self, jobs: list[int]) -> None:
         self.away = self._features.gave_way = jobs
 
-    def _settle(self) -> None:
+    def _settle_round(self) -> None:
         """Return preempted jobs to their places if these are free, the highest priority first; pause the others."""
         order = sorted(self.away, key=lambda job: (-self._of_jobs[job], job))
-        self._pausing = settle(self.hosts, map(self._running, order))
+        self._pausing = settle(self.hosts, map(self._running_tasks, order))
         self._goes_on = goes_on(self.snapshot, self._pausing)
-        self._now_away([])
+        self._set_preempted([])
 
     # -- LEAVE --------------------------------------------------------------------------------------------------------
 
-    def _relieve(self) -> None:
+    def _offer_relief(self) -> None:
         """Offer the next tasks that may leave; without any, continue with the queue."""
         while True:
             choice: Choice | None = self._crowd.choice() if self._crowd is not None else None
             if choice is not None:
-                self.kind, self._tasks = LEAVE, self._first(choice.tasks)
+                self.kind, self._tasks = LEAVE, self._first_tasks(choice.tasks)
                 return
             if not self._crowded:
-                self._line_up()
+                self._sort_queue()
                 return
             self._crowd = Crowd(self.hosts, self._crowded.pop(0))
 
-    def _first(self, tasks: IntArray) -> IntArray:
+    def _first_tasks(self, tasks: IntArray) -> IntArray:
         """Return the first of the tasks that may leave, the lowest priority first."""
         order = np.lexsort((tasks, self.priority[tasks]))
         return np.asarray(tasks[order][: self._most or None])
 
-    def _leave(self, row: int) -> None:
+    def _offer_leaving(self, row: int) -> None:
         assert self._crowd is not None
         if row == 0:
             self._crowd = None
@@ -283,11 +283,11 @@ class Allocation:
             task = int(self._tasks[row - 1])
             self.leaving.append(task)
             self._crowd.go(task)
-        self._relieve()
+        self._offer_relief()
 
     # -- NEXT ---------------------------------------------------------------------------------------------------------
 
-    def _line_up(self) -> None:
+    def _sort_queue(self) -> None:
         """Build the queue of the waiting tasks and those that left."""
         hosts = self.hosts
         # From here on a host only needs room; overloaded nodes are determined by the limits kept here.
@@ -297,29 +297,31 @@ class Allocation:
             if hosts.may_pause[task]:
                 hosts.lift(task)
         moving = self.leaving if self.snapshot.movement == "anytime" else []
-        self._goes_on = goes_on(self.snapshot, [task for job in self.away for task in self._running(job).tolist()])
+        self._goes_on = goes_on(
+            self.snapshot, [task for job in self.away for task in self._running_tasks(job).tolist()]
+        )
         self._queue = Queue(hosts, self._waiting, moving, self.priority)
         self._units = np.arange(len(self._queue.size))
         self._asked = Asked(self._queue) if self._units.size else None
         self._heads = self._queue.heads()
-        self._offer()
+        self._offer_units()
 
-    def _offer(self) -> None:
+    def _offer_units(self) -> None:
         """Offer the units that may have room, or end the round."""
         if self._units.size and self._asked is not None:
             self._units = self._asked.may_fit(self._units)
         if not self._units.size:
-            self._end()
+            self._end_round()
             return
         self.kind, self._tasks = (NEXT, np.asarray(self._heads[self._units[: self._most or None]]))
 
-    def _choose(self, row: int) -> None:
+    def _set_choice(self, row: int) -> None:
         if row == 0:
             if self.away:
-                self._settle()
-                self._offer()
+                self._settle_round()
+                self._offer_units()
             else:
-                self._end()
+                self._end_round()
             return
         self._unit = int(self._units[row - 1])
         self._units = np.delete(self._units, row - 1)
@@ -327,10 +329,10 @@ class Allocation:
         self._done = []
         self._next_task()
 
-    def _end(self) -> None:
+    def _end_round(self) -> None:
         self.kind = None
         if self.away:
-            self._settle()
+            self._settle_round()
         if not self.placed and self._waiting.size and not self._goes_on:
             self.placed = self._queue.place(stop_at_first=True)
 
@@ -340,16 +342,16 @@ class Allocation:
         """Offer the nodes for the unit's next task; without any, the unit waits."""
         if not self._todo:
             self.placed += [task for task, _ in self._done]
-            self._offer()
+            self._offer_units()
             return
         task, hosts = self._todo[0], self.hosts
         self._was = hosts.lift(task) if hosts.holds(task) else None
-        self._nodes = np.flatnonzero(self._open(task))[: self._most or None]
+        self._nodes = np.flatnonzero(self._open_nodes(task))[: self._most or None]
         self.kind, self._tasks = HOST, np.array([task])
         if not self._nodes.size:
-            self._give_up(task)
+            self._leave_waiting(task)
 
-    def _open(self, task: int) -> npt.NDArray[np.bool_]:
+    def _open_nodes(self, task: int) -> npt.NDArray[np.bool_]:
         """Return the nodes with room for the task that are not overloaded, shape (nodes,).
 
         The task also needs room on a GPU that is not overloaded.
@@ -363,13 +365,13 @@ class Allocation:
                 may &= (hosts.gpu_fits(task) & light).any(axis=1)
         return np.asarray(may)
 
-    def _put(self, node: int) -> None:
+    def _put_on_node(self, node: int) -> None:
         task, hosts = self._todo.pop(0), self.hosts
         self._done.append((task, int(hosts.place[task])))
         hosts.put(task, node, hosts.gpus_for(task, node))
         self._next_task()
 
-    def _give_up(self, task: int) -> None:
+    def _leave_waiting(self, task: int) -> None:
         """Let the unit wait, with all that need at least as much; a running task stays on its node."""
         hosts = self.hosts
         if self._was is not None:
@@ -378,7 +380,7 @@ class Allocation:
             hosts.take_back(other, before)
         if self._asked is not None and self._units.size:
             self._units = self._units[~self._asked.as_hopeless(self._unit, self._units)]
-        self._offer()
+        self._offer_units()
 
 
 def chosen(allocation: Allocation, choose: Any) -> Round:

@@ -170,7 +170,7 @@ class Features:
         features[:, kind] = 1
         features[0, len(OF_CHOICE) - 1] = 1
         at = len(OF_CHOICE)
-        features[:, at : at + len(OF_CLUSTER)] = self._cluster(many, placed)
+        features[:, at : at + len(OF_CLUSTER)] = self._cluster_sums(many, placed)
         at += len(OF_CLUSTER)
         end = at + self._fixed.shape[1]
         features[1:, at:end] = self._fixed[tasks]
@@ -178,39 +178,39 @@ class Features:
             features[:, GIVE + 1 : GIVE + 3] = self._standing.share[self.gave_way].sum(), self._standing.waits
             features[1:, GIVE + 3 :] = self._standing.of_jobs[self.snapshot.task_job[tasks]]
         if kind == HOST:
-            features[1:, end:FEATURES] = self._places(int(tasks[0]), nodes)
+            features[1:, end:FEATURES] = self._host_columns(int(tasks[0]), nodes)
         elif kind == LEAVE:
-            features[1:, end:FEATURES] = self._leaving(tasks)
+            features[1:, end:FEATURES] = self._leaving_columns(tasks)
         elif kind in (NEXT, STOP):
             # Room changes during a round.
-            features[1:, end - 2 : end] = self._room(self.snapshot.task_job[tasks])
+            features[1:, end - 2 : end] = self._room_for_jobs(self.snapshot.task_job[tasks])
         return np.clip(features, -1, 1, out=features)
 
-    def _cluster(self, choices: int, placed: int) -> list[float]:
+    def _cluster_sums(self, choices: int, placed: int) -> list[float]:
         hosts = self.hosts
         gpu, capacity = self._columns[0], np.maximum(self.snapshot.node_capacity.sum(axis=0), 1)
         use = hosts.use.sum(axis=0) / capacity
-        held = 1 - hosts.free.sum(axis=0) / capacity
+        held_values = 1 - hosts.free.sum(axis=0) / capacity
         others = np.delete(use, gpu) if gpu >= 0 else use
         return [
-            float(held[gpu]) if gpu >= 0 else 0.0,
+            float(held_values[gpu]) if gpu >= 0 else 0.0,
             float(use[gpu]) if gpu >= 0 else 0.0,
             float(others.max(initial=0)),
-            float(self._overloaded().mean()) if len(hosts.use) else 0.0,
-            _count(choices, 12),
-            _count(self._running, 12),
+            float(self._overload_shares().mean()) if len(hosts.use) else 0.0,
+            _log_count(choices, 12),
+            _log_count(self._running, 12),
             float(self._goes_on or placed > 0),
-            _count(placed, 8),
+            _log_count(placed, 8),
         ]
 
-    def _overloaded(self) -> Any:
+    def _overload_shares(self) -> Any:
         hosts = self.hosts
         crowded = (hosts.gpu_count > 1) & (hosts.gpu_use > self._gpu_limit)
         return (hosts.use > self._limit).any(axis=1) | crowded.any(axis=1)
 
     # -- tasks and jobs -----------------------------------------------------------------------------------------------
 
-    def _time(self, ticks: Any) -> Any:
+    def _log_time(self, ticks: Any) -> Any:
         """Convert ticks to the logarithmic scale of the module's docstring."""
         return np.clip((np.log2(np.maximum(ticks, 0) / self._unit + 2.0**-10) + 10) / STEPS, 0, 1)
 
@@ -219,14 +219,14 @@ class Features:
         s, job = self.snapshot, self.snapshot.task_job
         share = s.demand / np.maximum(s.node_capacity.max(axis=0, initial=0), 1)
         runs = s.state == RUNNING
-        replicas = self._replicas()[job]
+        replicas = self._replica_counts()[job]
         columns = [
             runs,
-            self._time(s.now - s.waiting_since),
-            self._time(np.where(runs, s.now - s.start, 0)),
+            self._log_time(s.now - s.waiting_since),
+            self._log_time(np.where(runs, s.now - s.start, 0)),
             *(share[:, r] if r >= 0 else np.zeros(len(job)) for r in self._columns),
             share.max(axis=1, initial=0),
-            self._time(s.duration),
+            self._log_time(s.duration),
             s.role == SERVER,
             s.replica / replicas,
             partition_share(s),
@@ -237,7 +237,7 @@ class Features:
         ]
         return np.stack(columns, axis=1) if len(job) else np.zeros((0, len(OF_TASK)))
 
-    def _replicas(self) -> IntArray:
+    def _replica_counts(self) -> IntArray:
         replicas = np.ones(len(self.snapshot.arrival), dtype=np.int64)
         np.maximum.at(replicas, self.snapshot.task_job, self.snapshot.replica + 1)
         return replicas
@@ -259,29 +259,29 @@ class Features:
         columns = [
             np.minimum(s.urgency / URGENT, 1),
             slack / (np.abs(slack) + self._unit),
-            self._time(until),
+            self._log_time(until),
             np.log2(np.maximum(stop_after, 1)) / STEPS,
             s.finished / np.maximum(stop_after, 1),
             loss_share(s),
             s.accuracy_seen / FULL_ACCURACY,
             (s.required - s.accuracy_seen) / FULL_ACCURACY,
             (then - now) / FULL_ACCURACY,
-            self._time(remaining),
-            self._time(work),
-            self._time(s.now - s.arrival),
-            self._time(s.executed),
+            self._log_time(remaining),
+            self._log_time(work),
+            self._log_time(s.now - s.arrival),
+            self._log_time(s.executed),
             np.log2(1 + self._jobs) / STEPS,
             per_job(s, demand) / there,
             s.gang,
-            np.log2(self._replicas()) / STEPS,
+            np.log2(self._replica_counts()) / STEPS,
             np.log2(1 + per_job(s, s.parameters)) / 48,
-            self._time(length),
+            self._log_time(length),
             np.zeros(len(jobs)),
             np.zeros(len(jobs)),
         ]
         return np.stack(columns, axis=1)
 
-    def _room(self, jobs: IntArray) -> Any:
+    def _room_for_jobs(self, jobs: IntArray) -> Any:
         """Return the room for a job's tasks relative to their demand, at most 1, shape (jobs, 2).
 
         The columns are the free amounts of the nodes, and those below the limit.
@@ -292,14 +292,14 @@ class Features:
         for limit in (np.inf, self._limit):
             by_load = np.where((self.hosts.count == 0)[:, None], np.inf, limit - self.hosts.use)
             there = np.maximum(np.minimum(self.hosts.free, by_load), 0).sum(axis=0)
-            asked = total[jobs]
-            part = np.divide(there[None], asked, out=np.full(asked.shape, np.inf), where=asked > 0)
+            demand = total[jobs]
+            part = np.divide(there[None], demand, out=np.full(demand.shape, np.inf), where=demand > 0)
             rooms.append(np.minimum(part.min(axis=1, initial=2.0) / 2, 1))
         return np.stack(rooms, axis=1)
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
-    def _places(self, task: int, nodes: IntArray) -> Any:
+    def _host_columns(self, task: int, nodes: IntArray) -> Any:
         """Return the features of each node as a host of the task, shape (nodes, OF_PLACE)."""
         hosts, snapshot = self.hosts, self.snapshot
         gpu_after = np.zeros(len(nodes))
@@ -311,7 +311,7 @@ class Features:
         volume = hosts.volumes(task)
         return self._node_columns(np.full(len(nodes), task), nodes, 1, gpu_after, volume[nodes], volume)
 
-    def _leaving(self, tasks: IntArray) -> Any:
+    def _leaving_columns(self, tasks: IntArray) -> Any:
         """Return the features of each task's node without the task, shape (tasks, OF_PLACE)."""
         hosts, nodes = self.hosts, self.snapshot.node[tasks]
         mine = [hosts.where(task)[1] for task in tasks.tolist()]
@@ -327,12 +327,12 @@ class Features:
         gpu, unit = self._columns[0], max(snapshot.gpu_unit, 1)
         over = (after > self._limit[nodes]) & (hosts.count[nodes] > 0)[:, None]
         job = snapshot.task_job[tasks]
-        mates = self._mates(int(job[0])) if sign > 0 else np.bincount(nodes, minlength=len(hosts.count))
+        mates = self._mates_on_nodes(int(job[0])) if sign > 0 else np.bincount(nodes, minlength=len(hosts.count))
         columns = [
             *(use[:, r] if r >= 0 else np.zeros(len(nodes)) for r in self._columns),
             1 - hosts.free[nodes, gpu] / hosts.capacity[nodes, gpu] if gpu >= 0 else np.zeros(len(nodes)),
             np.log2(1 + hosts.count[nodes]) / STEPS,
-            self._overloaded()[nodes],
+            self._overload_shares()[nodes],
             (after / hosts.capacity[nodes])[:, self._counts].max(axis=1, initial=0),
             over.any(axis=1),
             gpu_after / unit / 2,
@@ -345,13 +345,13 @@ class Features:
         ]
         return np.stack(columns, axis=1)
 
-    def _mates(self, job: int) -> IntArray:
+    def _mates_on_nodes(self, job: int) -> IntArray:
         """Return the number of the job's tasks on each node, shape (nodes,)."""
         first, end = np.searchsorted(self.snapshot.task_job, (job, job + 1)).tolist()
-        held = [self.hosts.place[task] for task in range(first, end) if self.hosts.holds(task)]
-        return np.bincount(np.array(held, dtype=np.int64), minlength=len(self.hosts.count))
+        use = [self.hosts.place[task] for task in range(first, end) if self.hosts.holds(task)]
+        return np.bincount(np.array(use, dtype=np.int64), minlength=len(self.hosts.count))
 
 
-def _count(n: float, steps: float) -> float:
+def _log_count(n: float, steps: float) -> float:
     """Return a count on a logarithmic scale."""
     return float(np.log2(1 + n)) / steps

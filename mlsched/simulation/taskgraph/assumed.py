@@ -19,13 +19,15 @@ def assumed(workload: Workload, options: Options) -> dict[str, str]:
     length = f"{horizon.tick_ms / 1000:g} s" if horizon.tick_ms else "of no stated length"
     return {
         "shape": "a job's graph says which tasks it has; each starts alone, on a node of its own or shared",
-        "pause cost": _cost(workload.pause_cost, horizon.tick_ms, options.pausing != "none" or movement == "anytime"),
+        "pause cost": _cost_text(
+            workload.pause_cost, horizon.tick_ms, options.pausing != "none" or movement == "anytime"
+        ),
         "movement": _MOVEMENT[movement],
         "tick": f"{length}; tasks start, pause and end at whole ticks",
     }
 
 
-def _cost(cost: int, tick_ms: int, pauses: bool) -> str:
+def _cost_text(cost: int, tick_ms: int, pauses: bool) -> str:
     if not pauses:
         return "tasks do not pause here"
     if not cost:

@@ -48,19 +48,19 @@ class Board:
         if not self.unit or not self._need[task]:
             return
         need = self._need[task]
-        held = gpus.taken(self.free[node], need, self.unit, named)
-        self.free[node, held] -= min(need, self.unit)
+        gpus_held = gpus.taken(self.free[node], need, self.unit, named)
+        self.free[node, gpus_held] -= min(need, self.unit)
         if need >= self.unit:
-            self.holder[node, held] = task
-        self.gpu[task] = held[0] if len(held) == 1 else -1
-        self._held[task] = node, held
+            self.holder[node, gpus_held] = task
+        self.gpu[task] = gpus_held[0] if len(gpus_held) == 1 else -1
+        self._held[task] = node, gpus_held
 
     def give(self, task: int) -> list[int]:
         """Remove a task from its node and return its GPUs."""
         if task not in self._held:
             return []
-        node, held = self._held.pop(task)
-        self.free[node, held] += min(self._need[task], self.unit)
-        self.holder[node, held] = -1
+        node, gpus_held = self._held.pop(task)
+        self.free[node, gpus_held] += min(self._need[task], self.unit)
+        self.holder[node, gpus_held] = -1
         self.gpu[task] = -1
-        return held
+        return gpus_held

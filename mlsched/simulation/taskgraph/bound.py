@@ -49,7 +49,7 @@ def pieces(workload: Workload) -> Pieces:
     for job, rounds in enumerate(iterations):
         tasks = range(ends[job], ends[job + 1])
         before, after = chains(tasks, into, durations, rounds), chains(tasks, out, durations, rounds)
-        running.append(max((max(done.values(), default=0) for done in before), default=0))
+        running.append(max((max(done_values.values(), default=0) for done_values in before), default=0))
         whole = rounds * sum(share[task] * durations[task] for task in tasks)
         if not whole:
             runs.append((job, -1, 0, running[-1]))

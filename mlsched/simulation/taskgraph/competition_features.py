@@ -50,14 +50,14 @@ class Standing:
         self.waits = float(np.log2(1 + self.share[~runs].sum())) / MOST_WAITING
         highest = np.full(len(runs), -np.inf)
         np.maximum.at(highest, snapshot.task_job, priority)
-        left = remaining_time(snapshot, stop_after)
+        ticks_left = remaining_time(snapshot, stop_after)
         columns: list[npt.NDArray[np.generic]] = [
             (snapshot.first_start >= 0) & ~runs,
-            snapshot.pause_cost / np.maximum(snapshot.pause_cost + left, 1),
+            snapshot.pause_cost / np.maximum(snapshot.pause_cost + ticks_left, 1),
         ]
         whole = np.zeros((len(runs), len(snapshot.resources)), dtype=np.int64)
         np.add.at(whole, snapshot.task_job, snapshot.demand)
-        for key in (-highest, left + prices_of_pauses(snapshot)):
+        for key in (-highest, ticks_left + prices_of_pauses(snapshot)):
             order = np.lexsort((snapshot.job_id, snapshot.arrival, ~runs, key, *by_class(snapshot)))
             ahead, within = np.empty(len(order)), np.empty(len(order), dtype=np.bool_)
             ahead[order] = np.cumsum(self.share[order]) - self.share[order]

@@ -101,7 +101,7 @@ def course(
     """
     times = np.unique(np.concatenate([queue.start, queue.end, start, end]))
     kinds = len(queue.tasks)
-    head = _heads(queue, times)
+    head = _queue_heads(queue, times)
     steps = np.zeros((len(times), kinds), dtype=np.int64)
     kind = queue.kind[queue.job]
     np.add.at(steps, (np.searchsorted(times, queue.start), kind), 1)
@@ -123,16 +123,16 @@ def course(
         for k in range(kinds):
             here = head[low:high] == k
             if here.any() and gpu >= 0:
-                fragmentation[low:high][here] = _of_no_use(block[here], queue.tasks[k], queue.may[k], gpu)
+                fragmentation[low:high][here] = _unusable_share(block[here], queue.tasks[k], queue.may[k], gpu)
             there = waiting[low:high, k] > 0
             there &= (block.sum(axis=1) >= queue.tasks[k].sum(axis=0)).all(axis=1)
             if there.any():
-                lost = ~_fit(block[there], queue.tasks[k], queue.may[k])
-                for_shape[low:high][there] += waiting[low:high, k][there] * lost
+                misfits = ~_tasks_fit(block[there], queue.tasks[k], queue.may[k])
+                for_shape[low:high][there] += waiting[low:high, k][there] * misfits
     return Course(times, fragmentation, waiting.sum(axis=1), for_shape)
 
 
-def _heads(queue: Queue, times: IntArray) -> IntArray:
+def _queue_heads(queue: Queue, times: IntArray) -> IntArray:
     """Return the kind of the first-arrived waiting job at each time, shape (times,); -1: without.
 
     Jobs are numbered by arrival. For the least job over many ranges, each range is covered by two whose length is the
@@ -152,7 +152,7 @@ def _heads(queue: Queue, times: IntArray) -> IntArray:
     return np.asarray(np.append(queue.kind, -1)[least])
 
 
-def _of_no_use(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:
+def _unusable_share(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:
     """Return the share of the free GPUs on nodes without room for any of the tasks, shape (times,).
 
     `free` has shape (times, nodes, resources).
@@ -167,24 +167,24 @@ def _of_no_use(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:
     return np.asarray(np.where(total > 0, (amount * ~useful).sum(axis=1) / np.maximum(total, 1), 0.0))
 
 
-def _fit(free: IntArray, tasks: IntArray, may: Flags) -> Flags:
+def _tasks_fit(free: IntArray, tasks: IntArray, may: Flags) -> Flags:
     """Return whether all the tasks fit the nodes together, shape (times,)."""
     alike = (tasks == tasks[0]).all(axis=1)
     first, others = int(alike.sum()), len(tasks) - int(alike.sum())
     if not (may == may[0]).all() or others > 1:
         return np.array([packing(tasks, may, room) is not None for room in free], dtype=np.bool_)
-    room = _many(free, tasks[0]) * may[0]
+    room = _count_fitting(free, tasks[0]) * may[0]
     total = room.sum(axis=1)
     if not others:
         return np.asarray(total >= first)
     # The single different task goes to a node such that the others still have enough room.
     odd = tasks[~alike][0]
-    beside = _many(free - odd, tasks[0])
+    beside = _count_fitting(free - odd, tasks[0])
     good = (free >= odd).all(axis=2) & may[0] & (total[:, None] - room + beside >= first)
     return np.asarray(good.any(axis=1))
 
 
-def _many(free: IntArray, demand: IntArray) -> IntArray:
+def _count_fitting(free: IntArray, demand: IntArray) -> IntArray:
     """Return the number of tasks of a demand that fit each node, shape (times, nodes)."""
     needs = np.flatnonzero(demand)
     if not needs.size:

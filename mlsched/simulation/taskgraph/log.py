@@ -35,14 +35,14 @@ class Log(log.Log):
     def to_json(self) -> dict[str, Any]:
         """Return the columns as lists."""
         ranks = log.ranks(self.rows, self.names, self.order)
-        held = {"gpus": [self.gpus[row] for row in ranks]} if self.gpus else {}
-        return {**super().to_json(), **held, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
+        gpu_lists = {"gpus": [self.gpus[row] for row in ranks]} if self.gpus else {}
+        return {**super().to_json(), **gpu_lists, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """Build a log from the output of `to_json`."""
         rows = rows_of(data, cls.names, others=("stops", "wakes", "gpus"), fill=cls.fill)
-        gpus = [list(integers(held, "log: gpus")) for held in lists(data.get("gpus"), "log: gpus")]
+        gpus = [list(integers(gpu_lists, "log: gpus")) for gpu_lists in lists(data.get("gpus"), "log: gpus")]
         if gpus and len(gpus) != len(rows):
             raise InvalidInput("log: gpus: expected an entry a row")
         return cls(rows, stops_of(data), list(integers(data.get("wakes"), "log: wakes")), gpus)

@@ -31,7 +31,7 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
         "jobs": count,
         "tick_seconds": asked.tick_ms / 1000 or None,
         "total_jct": int(table["jct"].sum()),
-        **_asked_for(table, asked),
+        **_optional_figures(table, asked),
         "makespan": makespan,
         "mean_jct": float(table["jct"].mean()) if count else 0.0,
         "jct_percentiles": percentiles(table["jct"]),
@@ -41,7 +41,7 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
         **pieces,
         "pauses": int(table["pauses"].sum()),
         "migrations": int(table["migrations"].sum()),
-        "utilisation": {name: float(h / t) if t else 0.0 for name, wanted, h, t in shares if wanted},
+        "utilisation": {name: float(h / t) if t else 0.0 for name, is_demanded, h, t in shares if is_demanded},
     }
 
 
@@ -52,20 +52,20 @@ def fairness(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, dict[st
         return {}
     gpus = float(asked.node_capacity[:, gpu].sum()) / GPU_UNITS[asked.resources[gpu]]
     submit = table["completion"] - table["jct"]
-    found = finish_time_fairness(submit, table["completion"], table["jct"] - table["waiting"], gpus)
-    return {"finish_time_fairness": found} if found else {}
+    figures = finish_time_fairness(submit, table["completion"], table["jct"] - table["waiting"], gpus)
+    return {"finish_time_fairness": figures} if figures else {}
 
 
-def _asked_for(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, int]:
+def _optional_figures(table: dict[str, Any], source: Instance | Jobs) -> dict[str, int]:
     """Return the figures that need a job with a deadline, traffic, a required accuracy, or learning."""
     demanded = {}
-    if (asked.deadline < UNLIMITED).any():
+    if (source.deadline < UNLIMITED).any():
         demanded["deadlines_met"] = int(table["met"].sum())
-    if asked.edge_volume.any():
+    if source.edge_volume.any():
         demanded["traffic"] = int(table["traffic"].sum())
-    if asked.required.any():
-        demanded["accuracy_met"] = int((table["accuracy"] >= asked.required).sum())
-    if asked.accuracy.any():
+    if source.required.any():
+        demanded["accuracy_met"] = int((table["accuracy"] >= source.required).sum())
+    if source.accuracy.any():
         demanded["total_accuracy"] = int(table["accuracy"].sum())
     return demanded
 

@@ -32,26 +32,26 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     np.maximum.at(completion, c["job"], c["end"])
     iterations, on_time = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     np.maximum.at(iterations, c["job"], c["iteration"] + 1)
-    for (job, _), end in _ends(c).items():
+    for (job, _), end in _iteration_ends(c).items():
         on_time[job] += end <= int(horizon.deadline[job])
-    counted = on_time if horizon.accuracy_at == "deadline" else iterations
+    accuracy_iterations = on_time if horizon.accuracy_at == "deadline" else iterations
     return {
         "arrival": horizon.arrival,
         "start": start,
         "completion": completion,
         "jct": completion - horizon.arrival,
-        "waiting": completion - horizon.arrival - _executed(c, count),
+        "waiting": completion - horizon.arrival - _executed_ticks(c, count),
         "iterations": iterations,
         "on_time": on_time,
         "met": (completion <= horizon.deadline).astype(np.int64),
-        "accuracy": horizon.accuracy[np.arange(count), counted],
-        "traffic": _traffic(workload, c),
+        "accuracy": horizon.accuracy[np.arange(count), accuracy_iterations],
+        "traffic": _traffic_volume(workload, c),
         "pauses": np.bincount(c["job"][c["outcome"] == PAUSE], minlength=count),
         "migrations": np.bincount(c["job"][c["outcome"] == MOVE], minlength=count),
     }
 
 
-def _ends(c: dict[str, IntArray]) -> dict[tuple[int, int], int]:
+def _iteration_ends(c: dict[str, IntArray]) -> dict[tuple[int, int], int]:
     """Return (job, iteration) -> its completion time."""
     ends: dict[tuple[int, int], int] = defaultdict(int)
     for job, iteration, end in zip(c["job"].tolist(), c["iteration"].tolist(), c["end"].tolist(), strict=True):
@@ -59,7 +59,7 @@ def _ends(c: dict[str, IntArray]) -> dict[tuple[int, int], int]:
     return ends
 
 
-def _executed(c: dict[str, IntArray], count: int) -> IntArray:
+def _executed_ticks(c: dict[str, IntArray], count: int) -> IntArray:
     """Return the ticks in which some task of each job ran: the length of the union of its segments."""
     executed, until = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for job, start, end in zip(c["job"].tolist(), c["start"].tolist(), c["end"].tolist(), strict=True):
@@ -68,7 +68,7 @@ def _executed(c: dict[str, IntArray], count: int) -> IntArray:
     return executed
 
 
-def _traffic(workload: Workload, c: dict[str, IntArray]) -> IntArray:
+def _traffic_volume(workload: Workload, c: dict[str, IntArray]) -> IntArray:
     """Return the volume that each job sent between nodes.
 
     A run fetches its inputs wherever it starts, and again if it continues elsewhere; then the volume of the task's edge
@@ -83,7 +83,7 @@ def _traffic(workload: Workload, c: dict[str, IntArray]) -> IntArray:
     rounds: dict[int, int] = defaultdict(int)
     for task, i in places:
         rounds[task] = max(rounds[task], i + 1)
-    sent = np.zeros(len(horizon.arrival), dtype=np.int64)
+    sent_volume = np.zeros(len(horizon.arrival), dtype=np.int64)
     columns = (horizon.edge_from, horizon.edge_to, horizon.edge_lag, horizon.edge_volume)
     for u, v, lag, volume in zip(*(column.tolist() for column in columns), strict=True):
         for i in range(rounds[v]):
@@ -91,15 +91,15 @@ def _traffic(workload: Workload, c: dict[str, IntArray]) -> IntArray:
             moves = len(nodes) - 1 if u == v and lag else 0
             source = final.get((u, i - lag))
             fetched = sum(node != source for node in (nodes[:1] if u == v else nodes)) if source is not None else 0
-            sent[horizon.task_job[v]] += volume * (fetched + moves)
-    return sent
+            sent_volume[horizon.task_job[v]] += volume * (fetched + moves)
+    return sent_volume
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
     """Return the objectives of the run by name, and additional figures. Times in ticks."""
     horizon, c = workload.horizon, log.columns()
-    held = (horizon.demand[c["task"]] * (c["end"] - c["start"])[:, None]).sum(axis=0)
-    return summed_up(jobs(workload, log), horizon, held, {"runs": int((c["outcome"] == FINISH).sum())})
+    use = (horizon.demand[c["task"]] * (c["end"] - c["start"])[:, None]).sum(axis=0)
+    return summed_up(jobs(workload, log), horizon, use, {"runs": int((c["outcome"] == FINISH).sum())})
 
 
 def holdings(workload: Workload, log: Log) -> results.Holdings:
@@ -111,15 +111,17 @@ def holdings(workload: Workload, log: Log) -> results.Holdings:
 
 def table(workload: Workload, log: Log) -> dict[str, Any]:
     """Return the results of every job, see `results.table`."""
-    return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload))
+    return results.table(jobs(workload, log), holdings(workload, log), _cluster_columns(workload))
 
 
 def over_time(workload: Workload, log: Log) -> dict[str, Any]:
     """Return the cluster over time, see `results.over_time`."""
-    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload), _kinds(workload))
+    return results.over_time(
+        jobs(workload, log), holdings(workload, log), _cluster_columns(workload), _kinds_of_jobs(workload)
+    )
 
 
-def _kinds(workload: Workload) -> results.Kinds:
+def _kinds_of_jobs(workload: Workload) -> results.Kinds:
     """Return the tasks of the jobs, each job being a kind of its own."""
     horizon = workload.horizon
     demand, ends = horizon.demand * (horizon.duration > 0)[:, None], np.arange(len(horizon.arrival) + 1)
@@ -128,7 +130,7 @@ def _kinds(workload: Workload) -> results.Kinds:
     return ends[:-1], [demand[span] for span in spans], [may[span] for span in spans]
 
 
-def _cluster(workload: Workload) -> results.Cluster:
+def _cluster_columns(workload: Workload) -> results.Cluster:
     horizon = workload.horizon
     return results.Cluster(horizon.resources, horizon.node_capacity, horizon.tick_ms, horizon.gpu_unit)
 

@@ -37,7 +37,7 @@ Runs = dict[tuple[int, int], list[Segment]]
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Return the violations of a run, by kind; empty if it is sound."""
     findings = Findings()
-    runs = _read(workload, log, findings)
+    runs = _read_rows(workload, log, findings)
     total = _check_counts(workload, log, runs, findings)
     movement = workload.horizon.movement if options.movement == "given" else options.movement
     homes: dict[int, int] = {}
@@ -52,14 +52,14 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     return findings.sentences()
 
 
-def _read(workload: Workload, log: Log, findings: Findings) -> Runs:
+def _read_rows(workload: Workload, log: Log, findings: Findings) -> Runs:
     """Return the rows by run; invalid rows are reported and left out."""
     horizon = workload.horizon
     runs: Runs = defaultdict(list)
     for row in log.rows:
         job, iteration, task, node, start, end, outcome = row
-        known = 0 <= task < len(horizon.task_job) and 0 <= node < len(horizon.node_capacity) and iteration >= 0
-        if known and job == int(horizon.task_job[task]) and start <= end and outcome in (PAUSE, FINISH, MOVE):
+        is_known = 0 <= task < len(horizon.task_job) and 0 <= node < len(horizon.node_capacity) and iteration >= 0
+        if is_known and job == int(horizon.task_job[task]) and start <= end and outcome in (PAUSE, FINISH, MOVE):
             runs[task, iteration].append((node, start, end, outcome))
         else:
             findings.add("log", f"the row {tuple(row)} names no job, task or node, or ends before it starts")
@@ -95,7 +95,7 @@ def _check_counts(workload: Workload, log: Log, runs: Runs, findings: Findings) 
     return total
 
 
-def _price(workload: Workload, task: int) -> int:
+def _move_price(workload: Workload, task: int) -> int:
     """Return the cost of moving inside a run, ticks."""
     horizon = workload.horizon
     delays = [0]
@@ -115,7 +115,7 @@ def _check_work(
     findings: Findings,
 ) -> None:
     """Check rule 2 for one run."""
-    name, done, before = f"task {task}, iteration {iteration}", 0, None
+    name, work_done, before = f"task {task}, iteration {iteration}", 0, None
     for node, start, end, outcome in segments:
         if before is not None:
             if before[3] == FINISH or start < before[2]:
@@ -125,20 +125,20 @@ def _check_work(
                 findings.add(
                     "move", f"{name}: moves at {before[2]} from node {before[0]}, is on node {node} at {start}"
                 )
-        moved = before is not None and before[0] != node
-        overhead = (_price(workload, task) if moved else 0) + (0 if before is None else workload.pause_cost)
-        done += max(0, end - start - overhead)
+        has_moved = before is not None and before[0] != node
+        overhead = (_move_price(workload, task) if has_moved else 0) + (0 if before is None else workload.pause_cost)
+        work_done += max(0, end - start - overhead)
         if outcome == PAUSE and options.pausing == "none":
             findings.add("pause", f"{name}: pauses at {end}: runs do not pause here")
         if outcome == PAUSE and options.pausing == "restart":
-            done = 0
+            work_done = 0
         if outcome == MOVE and movement != "anytime":
             findings.add("move", f"{name}: moves at {end}: movement is '{movement}'")
         before = (node, start, end, outcome)
     if segments[-1][3] != FINISH:
         findings.add("lost run", f"{name}: does not go on after {segments[-1][2]}")
-    elif done != int(workload.true_duration[task]):
-        findings.add("work", f"{name}: did {done} ticks of its {int(workload.true_duration[task])}")
+    elif work_done != int(workload.true_duration[task]):
+        findings.add("work", f"{name}: did {work_done} ticks of its {int(workload.true_duration[task])}")
 
 
 def _check_places(
@@ -222,15 +222,20 @@ def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
         return
     column = next((r for r, name in enumerate(horizon.resources) if name in ("gpu", "gpu_percent", "gpu_milli")), 0)
     changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    for (_, iteration, task, node, start, end, _), held in zip(log.rows, log.gpus, strict=False):
+    for (_, iteration, task, node, start, end, _), held_values in zip(log.rows, log.gpus, strict=False):
         if end == start or not (0 <= task < len(horizon.task_job) and 0 <= node < len(horizon.node_capacity)):
             continue
         need, gpus = int(horizon.demand[task, column]), int(horizon.node_capacity[node, column]) // unit
-        if len(set(held)) != len(held) or len(held) != -(-need // unit) or not set(held) <= set(range(gpus)):
+        if (
+            len(set(held_values)) != len(held_values)
+            or len(held_values) != -(-need // unit)
+            or not set(held_values) <= set(range(gpus))
+        ):
             findings.add(
-                "gpu", f"task {task}, iteration {iteration}: needs {need} and holds the GPUs {held} of node {node}"
+                "gpu",
+                f"task {task}, iteration {iteration}: needs {need} and holds the GPUs {held_values} of node {node}",
             )
-        for gpu in held:
+        for gpu in held_values:
             changes[node, gpu] += [(start, min(need, unit)), (end, -min(need, unit))]
     for (node, gpu), events in changes.items():
         use = 0
@@ -240,12 +245,12 @@ def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
                 findings.add("gpu", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
 
 
-def _check_ticks(wake: Wake, tick: int, runs: Runs, asked: set[int], findings: Findings) -> None:
+def _check_ticks(wake: Wake, tick: int, runs: Runs, requested: set[int], findings: Findings) -> None:
     """Check rule 7."""
     for (task, iteration), segments in runs.items():
         for _, start, end, outcome in segments:
             for time in (start, end) if outcome != FINISH else (start,):
-                if time * tick % (1000 * wake.interval) and time not in asked:
+                if time * tick % (1000 * wake.interval) and time not in requested:
                     findings.add(
                         "wake",
                         f"task {task}, iteration {iteration}: changes at {time}, no multiple of "

@@ -88,7 +88,7 @@ def table(jobs: dict[str, Any], held: Holdings, cluster: Cluster, **names: Any) 
     first = int(jobs["arrival"].min()) if count else 0
     running = jobs["jct"] - jobs["waiting"]
     most = np.zeros(count)
-    levels = _levels(held.job, held.start, held.end, cluster.gpus(held.demand))
+    levels = _resource_levels(held.job, held.start, held.end, cluster.gpus(held.demand))
     np.maximum.at(most, levels.key, levels.level)
     pairs = np.unique(np.column_stack([held.job, held.node]), axis=0)
     columns = {
@@ -152,7 +152,7 @@ def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kin
     def jobs_of(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the number of jobs with a node in some of these rows."""
         ones = np.ones(int(rows.sum()))
-        levels = _levels(held.job[rows], held.start[rows], held.end[rows], ones)
+        levels = _resource_levels(held.job[rows], held.start[rows], held.end[rows], ones)
         return summed(*levels.turns(lambda level: level > 0))
 
     running = jobs_of(np.ones(len(held.job), dtype=np.bool_))
@@ -170,10 +170,10 @@ def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kin
         columns[f"utilisation_{resource}"] = held_of(held.demand[:, r]) / total[r]
     here = cluster.gpus(cluster.capacity)
     if here.any() and kinds is not None:
-        found = shape_of(jobs, held, cluster, kinds)
-        at = np.searchsorted(found.times, times, side="right") - 1
-        columns["fragmentation"] = np.where(at >= 0, found.fragmentation[at], 0.0)
-        columns["waiting_for_shape"] = np.where(at >= 0, found.for_shape[at], 0)
+        shape = shape_of(jobs, held, cluster, kinds)
+        at = np.searchsorted(shape.times, times, side="right") - 1
+        columns["fragmentation"] = np.where(at >= 0, shape.fragmentation[at], 0.0)
+        columns["waiting_for_shape"] = np.where(at >= 0, shape.for_shape[at], 0)
     return columns
 
 
@@ -193,7 +193,7 @@ class _Levels:
         return self.time, now - before[: len(now)]
 
 
-def _levels(key: IntArray, start: IntArray, end: IntArray, amount: npt.NDArray[np.float64]) -> _Levels:
+def _resource_levels(key: IntArray, start: IntArray, end: IntArray, amount: npt.NDArray[np.float64]) -> _Levels:
     keys, times = np.concatenate([key, key]), np.concatenate([end, start])
     change = np.concatenate([-amount, amount])
     order = np.lexsort((change, times, keys))

@@ -85,7 +85,7 @@ def generated(*, seed: int = 0, graph: str = "mlfs", sizes: Sizes) -> Workload:
         f"movement={sizes.movement} seen={sizes.seen:g} error={sizes.error:g}"
         + (f" pause_cost={sizes.pause_cost}" if sizes.pause_cost else "")
     )
-    return _estimated(horizon, rng, sizes.seen, sizes.error, source).replace(pause_cost=sizes.pause_cost)
+    return _with_estimates(horizon, rng, sizes.seen, sizes.error, source).replace(pause_cost=sizes.pause_cost)
 
 
 #: Name -> maker of a workload: the five algorithms of the MLFS paper's Section 4.1, or random graphs of all kinds.
@@ -95,13 +95,15 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {
 }
 
 
-def _estimated(horizon: Instance, rng: np.random.Generator, seen: float, error: float, source: str) -> Workload:
+def _with_estimates(
+    horizon: Instance, rng: np.random.Generator, share_seen: float, error: float, source: str
+) -> Workload:
     """Build a workload whose true durations are the horizon's; estimates have one error for all tasks of a job."""
     jobs = len(horizon.arrival)
-    mean = error * np.where(rng.uniform(size=jobs) < seen, ERROR_SEEN, ERROR_NEW)
+    mean = error * np.where(rng.uniform(size=jobs) < share_seen, ERROR_SEEN, ERROR_NEW)
     factor = 1 + mean[horizon.task_job] * rng.uniform(-2, 2, len(horizon.task_job))
-    told = np.maximum(np.rint(horizon.duration * factor).astype(np.int64), np.minimum(horizon.duration, 1))
-    return Workload(horizon=horizon.replace(duration=told), true_duration=horizon.duration, source=source)
+    estimates = np.maximum(np.rint(horizon.duration * factor).astype(np.int64), np.minimum(horizon.duration, 1))
+    return Workload(horizon=horizon.replace(duration=estimates), true_duration=horizon.duration, source=source)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,11 +151,11 @@ def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: 
     workers = np.maximum(-(-trace.gpus_milli // 1000), 1)
     shares = _worker_demands(trace, workers)
     if nodes is None:
-        nodes = _nodes(trace, shares, ticks, submit, options.load)
+        nodes = _nodes_for_load(trace, shares, ticks, submit, options.load)
     capacity = [dict(zip(RESOURCES, row, strict=True)) for row in nodes.tolist()]
     graphs = []
     for j in range(len(submit)):
-        graph = _graph(
+        graph = _draw_graph(
             rng, int(workers[j]), int(ticks[j]), options.iterations, options.partitions, options.sync, options.bandwidth
         )
         for name, task in graph.nodes(data=True):
@@ -170,7 +172,7 @@ def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: 
         f"(seed {seed}); "
         f"arrival rate x {options.arrivals:g}; a pause costs {cost * options.tick} s"
     )
-    return _estimated(horizon, rng, options.seen, options.error, source).replace(pause_cost=cost)
+    return _with_estimates(horizon, rng, options.seen, options.error, source).replace(pause_cost=cost)
 
 
 def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:
@@ -179,7 +181,7 @@ def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:
     return np.stack([-(-column // workers) for column in columns], axis=1)
 
 
-def _nodes(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
+def _nodes_for_load(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
     """Return nodes of four GPUs, with four times the largest worker's share of the rest, for this GPU load."""
     if len(submit) and not trace.gpus_milli.any():
         raise InvalidInput(f"{trace.source}: no job asks for a GPU, by which nodes would be counted; give a cluster")
@@ -190,7 +192,7 @@ def _nodes(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, lo
     return np.repeat([node], max(1, round(work / (span * load * GPUS_A_NODE))), axis=0)
 
 
-def _graph(
+def _draw_graph(
     rng: np.random.Generator, workers: int, ticks: int, iterations: int, partitions: int, sync: str, bandwidth: int
 ) -> Any:
     """Draw one job's graph, its iterations and its accuracy table."""

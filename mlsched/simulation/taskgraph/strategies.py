@@ -79,8 +79,8 @@ def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
 
     @st.composite
     def draw_snapshot(draw: DrawFn) -> Snapshot:
-        workload, given = draw(workloads()), draw(options()) | readings
-        world = TaskgraphWorld.of(workload, Options(**given))
+        workload, world_options = draw(workloads()), draw(options()) | readings
+        world = TaskgraphWorld.of(workload, Options(**world_options))
         seed = draw(st.integers(0, 99))
         trip = run(world, any_rule(), scheduling_events=Wake.parse(draw(wakes())), seed=seed, record=1.0)
         assume(trip.recorded)
@@ -119,7 +119,7 @@ def any_round(
     pauses: list[int] = []
     moves: list[tuple[int, int, int]] = []
     starts: list[tuple[int, int, int]] = []
-    running = _units(snapshot, snapshot.state == 1)
+    running = _task_units(snapshot, snapshot.state == 1)
     for unit in running[1:]:
         if snapshot.pausing != "none" and rng.random() < pause:
             pauses += unit
@@ -133,7 +133,7 @@ def any_round(
                 room.leave(task)
                 moves.append((task, there, room.take(task, there, rng)))
     eager = start if running else 1.0
-    waiting = _units(snapshot, snapshot.startable)
+    waiting = _task_units(snapshot, snapshot.startable)
     for place in rng.permutation(len(waiting)).tolist():
         remaining, placements = room.copy(), []
         for task in waiting[place]:
@@ -145,9 +145,11 @@ def any_round(
             starts += placements
             room = remaining
     stops = []
-    begun = set(snapshot.task_job[snapshot.state != 0].tolist()) | {int(snapshot.task_job[k]) for k, _, _ in starts}
+    begun_jobs = set(snapshot.task_job[snapshot.state != 0].tolist()) | {
+        int(snapshot.task_job[k]) for k, _, _ in starts
+    }
     for job in range(len(snapshot.arrival)):
-        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + (job in begun))
+        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + (job in begun_jobs))
         if rng.random() < stop:
             stops.append((job, int(rng.integers(low, int(snapshot.max_iterations[job]) + 1))))
     wake_at = snapshot.now + int(rng.integers(1, 4)) if rng.random() < 0.2 else 0
@@ -156,7 +158,7 @@ def any_round(
 
 def empty_node(snapshot: Snapshot, *, rng: np.random.Generator) -> Round:
     """Pause all tasks on a random node, with complete gangs, as in a failure; without pauses, call `any_round`."""
-    running = _units(snapshot, snapshot.state == 1)
+    running = _task_units(snapshot, snapshot.state == 1)
     if snapshot.pausing == "none" or not running:
         return any_round(snapshot, None, rng)[0]
     node = int(rng.choice(snapshot.node[snapshot.state == 1]))
@@ -165,7 +167,7 @@ def empty_node(snapshot: Snapshot, *, rng: np.random.Generator) -> Round:
     return snapshot.round(pause=hit, wake_at=snapshot.now + 1)
 
 
-def _verb(**likely: float) -> Any:
+def _draw_verb(**likely: float) -> Any:
     def rule(snapshot: Snapshot, *, rng: np.random.Generator) -> Round:
         return any_round(snapshot, None, rng, **likely)[0]
 
@@ -173,16 +175,16 @@ def _verb(**likely: float) -> Any:
 
 
 VERBS: dict[str, Any] = {
-    "anything": _verb(),
-    "pause": _verb(pause=1.0, move=0.0, start=0.0),
-    "resume": _verb(pause=0.0, move=0.0, start=1.0),
-    "migrate": _verb(pause=0.0, move=1.0, start=0.0),
-    "stop": _verb(pause=0.0, stop=1.0),
+    "anything": _draw_verb(),
+    "pause": _draw_verb(pause=1.0, move=0.0, start=0.0),
+    "resume": _draw_verb(pause=0.0, move=0.0, start=1.0),
+    "migrate": _draw_verb(pause=0.0, move=1.0, start=0.0),
+    "stop": _draw_verb(pause=0.0, stop=1.0),
     "empty a node": empty_node,
 }
 
 
-def _units(snapshot: Snapshot, among: Any) -> list[list[int]]:
+def _task_units(snapshot: Snapshot, among: Any) -> list[list[int]]:
     """Return the tasks that act together: those of a gang, and each other task separately."""
     units: dict[tuple[int, int], list[int]] = {}
     for task in np.flatnonzero(among).tolist():

@@ -49,8 +49,8 @@ class View:
         busy = world.running_of[jobs] > 0
         running = np.array(list(world.running), dtype=np.int64)
         service = world.service.copy()
-        held = horizon.demand[running] * (world.now - world.start[running])[:, None]
-        np.add.at(service, horizon.task_job[running], held)
+        use = horizon.demand[running] * (world.now - world.start[running])[:, None]
+        np.add.at(service, horizon.task_job[running], use)
         return Snapshot.trusted(
             **self._fixed,
             in_use=world.in_use.copy(),
@@ -64,13 +64,13 @@ class View:
             **{name: getattr(world, name)[self.tasks] for name in _STATE_OF_TASKS},
             **samples(self._losses, np.where(self._learns[jobs], jobs, -1), world.finished[jobs]),
             waiting_since=self._waiting_since()[self.tasks],
-            usage=horizon.demand[self.tasks] * self._holds()[self.tasks, None],
+            usage=horizon.demand[self.tasks] * self._running_mask()[self.tasks, None],
             gpu=world.board.gpu[self.tasks],
             gpu_in_use=world.board.total - world.board.free,
             gpu_holder=self._place[world.board.holder],
         )
 
-    def _holds(self) -> IntArray:
+    def _running_mask(self) -> IntArray:
         """Return 1 for each running task, which uses its demand, else 0, shape (tasks of the horizon,)."""
         world = self.world
         return np.asarray((world.state == RUNNING) & (world.horizon.duration > 0), dtype=np.int64)

@@ -84,8 +84,8 @@ def hosts(horizon: Instance) -> npt.NDArray[np.bool_]:
 
 def hopeless(horizon: Instance) -> npt.NDArray[np.bool_]:
     """Return for each job whether further iterations are impossible: one of its tasks fits none of its nodes."""
-    lost: IntArray = np.bincount(horizon.task_job[~hosts(horizon).any(axis=1)], minlength=len(horizon.arrival))
-    return np.asarray((lost > 0) & (horizon.finished < horizon.max_iterations))
+    bad: IntArray = np.bincount(horizon.task_job[~hosts(horizon).any(axis=1)], minlength=len(horizon.arrival))
+    return np.asarray((bad > 0) & (horizon.finished < horizon.max_iterations))
 
 
 def begun(horizon: Instance) -> npt.NDArray[np.bool_]:
@@ -102,12 +102,12 @@ def impossible(horizon: Instance) -> list[str]:
     """
     must = hopeless(horizon) & ((horizon.finished < horizon.min_iterations) | begun(horizon))
     reasons = []
-    lost = np.flatnonzero(~hosts(horizon).any(axis=1) & must[horizon.task_job])
-    if lost.size:
-        k = int(lost[0])
+    bad = np.flatnonzero(~hosts(horizon).any(axis=1) & must[horizon.task_job])
+    if bad.size:
+        k = int(bad[0])
         need = ", ".join(f"{d} {r}" for d, r in zip(horizon.demand[k].tolist(), horizon.resources, strict=True))
         reasons.append(
-            f"{lost.size} of {len(horizon.task_job)} tasks fit no node that may run them; the first is task {k} of job "
+            f"{bad.size} of {len(horizon.task_job)} tasks fit no node that may run them; the first is task {k} of job "
             f"{int(horizon.task_job[k])} ({need})"
         )
     starts, ends = horizon.fixed_start, horizon.fixed_start + horizon.duration[horizon.fixed_task]
@@ -120,10 +120,10 @@ def impossible(horizon: Instance) -> list[str]:
                 f"its capacity is {horizon.node_capacity[node].tolist()}"
             )
             break
-    return reasons + _crowded(horizon)
+    return reasons + _crowded_node(horizon)
 
 
-def _crowded(horizon: Instance) -> list[str]:
+def _crowded_node(horizon: Instance) -> list[str]:
     """Return the first node whose individual GPUs lack room for the runs in progress."""
     unit = horizon.gpu_unit
     if not unit:

@@ -72,14 +72,14 @@ class TaskgraphWorld:
         self._asking = False
         self._wanted = -1  # time of the last requested wake
         self._view = View(self)
-        self._take_over()
+        self._take_over_runs()
 
     @classmethod
     def of(cls, workload: Workload, options: Options) -> TaskgraphWorld:
         """Build the world of a workload."""
         return cls(workload.horizon, workload.true_duration, options, workload.pause_cost)
 
-    def _take_over(self) -> None:
+    def _take_over_runs(self) -> None:
         """Continue the started runs of a residual horizon, and deliver the data in transit.
 
         If a task of a job fits no node, the job stops in its current state if allowed.
@@ -90,16 +90,16 @@ class TaskgraphWorld:
             self.stop_after[j] = self.finished[j]
             self.log.stops.append((j, int(self.finished[j]), self.now))
         columns = (horizon.fixed_task, horizon.fixed_node, horizon.fixed_start, horizon.fixed_gpu)
-        fixed = sorted(zip(*(column.tolist() for column in columns), strict=True), key=lambda run: run[2])
-        for task, node, start, _ in fixed:
-            self._occupy(task, node, start)
+        fixed_runs = sorted(zip(*(column.tolist() for column in columns), strict=True), key=lambda run: run[2])
+        for task, node, start, _ in fixed_runs:
+            self._occupy_node(task, node, start)
         # Parts of GPUs keep their places; labels of complete GPUs are arbitrary, and these take the remaining ones.
-        for task, node, start, gpu in sorted(fixed, key=lambda run: not self.board.shares(run[0])):
+        for task, node, start, gpu in sorted(fixed_runs, key=lambda run: not self.board.shares(run[0])):
             if start + self._true[task] > self.now:
                 self.board.take(task, node, gpu if self.board.shares(task) else -1)
         for j in np.flatnonzero(self.finished > 0).tolist():
             self.idle_since[j] = min(self.now, int(self.last_end[self._graph.tasks[j]].max()))
-            self._announce(j)
+            self._announce_arrivals(j)
 
     # -- clock interface ----------------------------------------------------------------------------------------------
 
@@ -126,9 +126,9 @@ class TaskgraphWorld:
         while self._events and self._events[0][0] <= time:
             event = heapq.heappop(self._events)
             if event[1] == _END and not self._is_stale(event):
-                self._finish(event[2], event[0])
+                self._finish_run(event[2], event[0])
         while self._arrived < len(self._order) and self.horizon.arrival[self._order[self._arrived]] <= time:
-            self._arrive(self._order[self._arrived])
+            self._admit_job(self._order[self._arrived])
             self._arrived += 1
         self._asking = True
 
@@ -138,8 +138,8 @@ class TaskgraphWorld:
             return None
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         self._question = self._view.snapshot()
-        asked = self.now == self._wanted or self.options.asked == "events" or (may_interrupt and self.running)
-        if asked or self._view.has_choice(self._question):
+        is_due = self.now == self._wanted or self.options.asked == "events" or (may_interrupt and self.running)
+        if is_due or self._view.has_choice(self._question):
             return self._question
         self._asking = False
         return None
@@ -164,15 +164,15 @@ class TaskgraphWorld:
             )
         ]
         for task, node, gpu in sorted(zip(*coming, strict=True), key=lambda row: row[2] < 0):
-            self._resume(task, node)
+            self._resume_run(task, node)
             self.board.take(task, node, gpu)
         for j in jobs[plan.stop_job].tolist():
             if self.finished[j] == self.stop_after[j]:
-                self._complete(j)
+                self._complete_job(j)
         while self._events and self._events[0][0] <= self.now:  # runs of duration 0
             event = heapq.heappop(self._events)
             if event[1] == _END and not self._is_stale(event):
-                self._finish(event[2], self.now)
+                self._finish_run(event[2], self.now)
                 self._asking = True
         if plan.wake_at > self.now:
             self.log.wakes.append(plan.wake_at)
@@ -185,14 +185,14 @@ class TaskgraphWorld:
     def _is_stale(self, event: tuple[int, int, int, int]) -> bool:
         return event[1] == _END and event[3] != self._serial[event[2]]
 
-    def _resume(self, task: int, node: int) -> None:
+    def _resume_run(self, task: int, node: int) -> None:
         """Start a task's run, or resume it at its pause cost; a move also costs the edge to itself."""
         self._overhead[task] = self.pause_cost if self.state[task] == PAUSED else 0
         if self.node[task] not in (-1, node):
             self._overhead[task] += self._graph.move[task]
-        self._occupy(task, node, self.now)
+        self._occupy_node(task, node, self.now)
 
-    def _occupy(self, task: int, node: int, start: int) -> None:
+    def _occupy_node(self, task: int, node: int, start: int) -> None:
         job = self._job[task]
         self.state[task], self.node[task], self.start[task] = RUNNING, node, start
         self.running[task] = None
@@ -206,7 +206,7 @@ class TaskgraphWorld:
         end = start + self._overhead[task] + self._true[task] - int(self.progress[task])
         heapq.heappush(self._events, (end, _END, task, self._serial[task]))
 
-    def _release(self, task: int, time: int, outcome: int) -> None:
+    def _release_task(self, task: int, time: int, outcome: int) -> None:
         """Remove a running task from its node and log the segment."""
         job, node, start = self._job[task], int(self.node[task]), int(self.start[task])
         del self.running[task]
@@ -224,33 +224,33 @@ class TaskgraphWorld:
 
     def _interrupt(self, task: int, outcome: int) -> None:
         """Stop a run before its end; its work counts if it moves, or if pauses keep work."""
-        done = int(self.progress[task]) + max(0, self.now - int(self.start[task]) - self._overhead[task])
-        self._release(task, self.now, outcome)
-        self.progress[task] = done if outcome == MOVE or self.options.pausing == "keep" else 0
+        work_done = int(self.progress[task]) + max(0, self.now - int(self.start[task]) - self._overhead[task])
+        self._release_task(task, self.now, outcome)
+        self.progress[task] = work_done if outcome == MOVE or self.options.pausing == "keep" else 0
         self.state[task], self.paused_at[task] = PAUSED, self.now
         self.preemptions[self._job[task]] += outcome == PAUSE
 
-    def _finish(self, task: int, time: int) -> None:
+    def _finish_run(self, task: int, time: int) -> None:
         """End a run, and update its successors, and the job after the last run of the iteration."""
         job = self._job[task]
-        self._release(task, time, FINISH)
+        self._release_task(task, time, FINISH)
         self.state[task], self.end[task] = DONE, time
         self.estimate[task] = self._true[task]
         for receiver, delay in self._graph.receivers[task]:
             self._lacking[receiver] -= 1
-            self._wake(time + delay)
+            self._add_wake(time + delay)
         self._left[job] -= 1
         if not self._left[job]:
             self._next_iteration(job, time)
 
     # -- jobs ---------------------------------------------------------------------------------------------------------
 
-    def _arrive(self, job: int) -> None:
+    def _admit_job(self, job: int) -> None:
         if self._over[job]:
             return
         self.active = sorted([*self.active, job])
         if self.finished[job] == self.stop_after[job]:
-            self._complete(job)
+            self._complete_job(job)
 
     def _next_iteration(self, job: int, time: int) -> None:
         """Complete the job's iteration."""
@@ -259,7 +259,7 @@ class TaskgraphWorld:
         self.on_time[job] += time <= int(self.horizon.deadline[job])
         self.home[tasks], self.last_end[tasks] = self.node[tasks], self.end[tasks]
         if self.finished[job] == self.stop_after[job]:
-            self._complete(job)
+            self._complete_job(job)
             return
         self.state[tasks], self.node[tasks] = WAITING, -1
         self.start[tasks] = self.end[tasks] = self.progress[tasks] = 0
@@ -267,19 +267,19 @@ class TaskgraphWorld:
         for task in tasks.tolist():
             self._lacking[task] = self._graph.sources[task]
             self._overhead[task] = 0
-        self._announce(job)
+        self._announce_arrivals(job)
 
-    def _announce(self, job: int) -> None:
+    def _announce_arrivals(self, job: int) -> None:
         """Schedule wakes for the arrival of the last iteration's outputs on other nodes."""
         for task in self._graph.tasks[job].tolist():
             for delay in self._graph.delays_on[task]:
-                self._wake(int(self.last_end[task]) + delay)
+                self._add_wake(int(self.last_end[task]) + delay)
 
-    def _wake(self, time: int) -> None:
+    def _add_wake(self, time: int) -> None:
         if time > self.now:
             heapq.heappush(self._events, (time, _WAKE, -1, 0))
 
-    def _complete(self, job: int) -> None:
+    def _complete_job(self, job: int) -> None:
         self._over[job] = True
         self._unfinished -= 1
         if job in self.active:

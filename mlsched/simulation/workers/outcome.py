@@ -22,21 +22,21 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     c, count = log.columns(), len(workload.submit)
     start, finish = np.full(count, np.nan), np.full(count, np.nan)
     start[c["job"][::-1]] = c["start"][::-1]  # rows are ordered by start; writing them backwards keeps each job's first
-    done = c["left"] == 0
-    finish[c["job"][done]] = c["end"][done]
-    held = np.bincount(c["job"], weights=c["end"] - c["start"], minlength=count)
+    is_end = c["left"] == 0
+    finish[c["job"][is_end]] = c["end"][is_end]
+    training_ms = np.bincount(c["job"], weights=c["end"] - c["start"], minlength=count)
     return {
         "submit_s": workload.submit / MS,
         "model": workload.model,
         "iterations": workload.iterations,
         "wait_s": (start - workload.submit) / MS,
         "completion_s": (finish - workload.submit) / MS,
-        "training_s": held / MS,
-        "lost": _lost(workload, c),
+        "training_s": training_ms / MS,
+        "lost": _lost_iterations(workload, c),
     }
 
 
-def _lost(workload: Workload, c: dict[str, Any]) -> Any:
+def _lost_iterations(workload: Workload, c: dict[str, Any]) -> Any:
     """Return the iterations that each job started and lost; in a segment, time beyond its work is less than a ms."""
     time = workload.iteration[workload.model[c["job"]], c["workers"] - 1, c["ps"] - 1]
     trained = (c["end"] - c["start"]) * NS_PER_MS / time
@@ -45,9 +45,9 @@ def _lost(workload: Workload, c: dict[str, Any]) -> Any:
     before = np.append(0, remaining[:-1])
     first = np.append(True, job[1:] != job[:-1])
     before = np.where(first, workload.iterations[job] * PARTS, before)
-    lost = np.maximum(trained[order] - (before - remaining) / PARTS, 0)
-    lost[remaining == 0] = 0
-    return np.bincount(job, weights=lost, minlength=len(workload.submit))
+    lost_work = np.maximum(trained[order] - (before - remaining) / PARTS, 0)
+    lost_work[remaining == 0] = 0
+    return np.bincount(job, weights=lost_work, minlength=len(workload.submit))
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
@@ -66,26 +66,26 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         "completion_s": percentiles(completion, POINTS),
         "longest_completion_s": float(completion.max()) if count else None,
         "average_wait_s": float(table["wait_s"].mean()) if count else None,
-        "makespan_s": _makespan(workload, log) / MS,
+        "makespan_s": _makespan_of(workload, log) / MS,
         "utilisation": utilisation(workload, log),
         "lost_iterations_share": float(table["lost"].sum() / workload.iterations.sum()) if count else None,
         "segments": len(log.rows),
     }
 
 
-def _makespan(workload: Workload, log: Log) -> int:
+def _makespan_of(workload: Workload, log: Log) -> int:
     return max((row[2] for row in log.rows), default=0) - int(workload.submit.min(initial=2**62)) if log.rows else 0
 
 
 def utilisation(workload: Workload, log: Log) -> dict[str, float]:
     """Return resource -> used share over the makespan; 0 if the cluster lacks the resource."""
-    c, span = log.columns(), _makespan(workload, log)
+    c, span = log.columns(), _makespan_of(workload, log)
     length, model = (c["end"] - c["start"])[:, None], workload.model[c["job"]]
     need = c["workers"][:, None] * workload.worker_demand[model] + c["ps"][:, None] * workload.ps_demand[model]
-    held = (need * length).sum(axis=0).tolist()
+    use = (need * length).sum(axis=0).tolist()
     return {
         name: amount / (total * span) if total and span else 0.0
-        for name, amount, total in zip(workload.resources, held, workload.capacity.tolist(), strict=True)
+        for name, amount, total in zip(workload.resources, use, workload.capacity.tolist(), strict=True)
     }
 
 

@@ -85,10 +85,10 @@ class Decision:
         self._demand: list[tuple[list[int], list[int]]] = list(
             zip(instance.worker_demand[: self._jobs].tolist(), instance.ps_demand[: self._jobs].tolist(), strict=True)
         )
-        self._adds = [self._added(action) for action in range(phase.actions - 1)]
-        self._need = [self._needed(*adds) for adds in self._adds if adds[0] < self._jobs]
+        self._adds = [self._added_tasks(action) for action in range(phase.actions - 1)]
+        self._need = [self._needed_amounts(*adds) for adds in self._adds if adds[0] < self._jobs]
         self.workers, self.ps = [0] * self._jobs, [0] * self._jobs
-        self._fitting = self._what_fits()
+        self._fitting = self._fitting_actions()
         self.steps, self.over = 0, not any(self._fitting)
 
     @property
@@ -120,7 +120,7 @@ class Decision:
     @property
     def mask(self) -> Mask:
         """Return the mask of actions with an effect."""
-        return np.array([*self._fitting, self._void_ends() or not any(self._fitting)], dtype=bool)
+        return np.array([*self._fitting, self._void_ends_phase() or not any(self._fitting)], dtype=bool)
 
     def step(self, action: int) -> None:
         """Take an action."""
@@ -130,37 +130,37 @@ class Decision:
             raise InvalidInput(f"action: {action}, expected between 0 and {self.phase.actions - 1}")
         self.steps += 1
         if action == self.phase.actions - 1:
-            self.over = self._void_ends()
+            self.over = self._void_ends_phase()
         elif self._fitting[action]:
             slot, workers, ps = self._adds[action]
             self.workers[slot] += workers
             self.ps[slot] += ps
             self._free = [free - need for free, need in zip(self._free, self._need[action], strict=True)]
-            self._fitting = self._what_fits()
+            self._fitting = self._fitting_actions()
         full = not any(self._fitting)  # Condition 1
-        self.over = self.over or full or self.steps >= self.phase.limit or not self._improvable()
+        self.over = self.over or full or self.steps >= self.phase.limit or not self._is_improvable()
 
     def plan(self) -> Plan:
         """Return the current allocation; slots that cannot train with it wait."""
         jobs = len(self.instance.waiting)
         workers, ps = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
         for slot in range(self._jobs):
-            if self._time(slot, 0, 0) < NEVER:
+            if self._finish_time(slot, 0, 0) < NEVER:
                 workers[slot], ps[slot] = self.workers[slot], self.ps[slot]
-        if not workers.any() and (smallest := self._smallest()) is not None:
+        if not workers.any() and (smallest := self._smallest_allocation()) is not None:
             workers[smallest[0]], ps[smallest[0]] = smallest[1:]
         return Plan(workers=workers, ps=ps)
 
     # -- rules of the phase -------------------------------------------------------------------------------------------
 
-    def _added(self, action: int) -> tuple[int, int, int]:
+    def _added_tasks(self, action: int) -> tuple[int, int, int]:
         """Return (slot, workers, PSs) that an action other than void adds."""
         return (action, 1, 1) if self.phase.pair else (action // 2, 1 - action % 2, action % 2)
 
-    def _needed(self, slot: int, workers: int, ps: int) -> list[int]:
+    def _needed_amounts(self, slot: int, workers: int, ps: int) -> list[int]:
         return [workers * a + ps * b for a, b in zip(*self._demand[slot], strict=True)]
 
-    def _what_fits(self) -> list[bool]:
+    def _fitting_actions(self) -> list[bool]:
         """Return for every action but void whether its addition fits."""
         fits = []
         for (slot, workers, ps), needs in zip(self._adds, self._need, strict=False):
@@ -168,31 +168,31 @@ class Decision:
             fits.append(within_table and all(map(operator.le, needs, self._free)))
         return fits + [False] * (len(self._adds) - len(fits))  # empty slots
 
-    def _improvable(self) -> bool:
+    def _is_improvable(self) -> bool:
         """Check that Condition 2 is not met: an action makes some slot faster, or a slot lacks a worker or a PS."""
         for slot in range(self._jobs):
-            now = self._time(slot, 0, 0)
+            now = self._finish_time(slot, 0, 0)
             if not self.workers[slot] or not self.ps[slot]:
                 return True
             ahead = [(1, 1)] if self.phase.pair else [(1, 0), (0, 1)]
-            if min(self._time(slot, w, p) for w, p in ahead) < now:
+            if min(self._finish_time(slot, w, p) for w, p in ahead) < now:
                 return True
         return False
 
-    def _time(self, slot: int, workers: int, ps: int) -> int:
+    def _finish_time(self, slot: int, workers: int, ps: int) -> int:
         """Return the time to finish with additional workers and PSs; NEVER if the slot cannot train with them."""
         w, p = self.workers[slot] + workers, self.ps[slot] + ps
         table = self._cost[slot]
         return table[w - 1][p - 1] if 1 <= w <= len(table) and 1 <= p <= len(table[0]) else NEVER
 
-    def _void_ends(self) -> bool:
+    def _void_ends_phase(self) -> bool:
         """Check whether the void action would end the phase in this state."""
-        return self.phase.void_ends and self._trains()
+        return self.phase.void_ends and self._can_train()
 
-    def _trains(self) -> bool:
-        return any(self._time(slot, 0, 0) < NEVER for slot in range(self._jobs))
+    def _can_train(self) -> bool:
+        return any(self._finish_time(slot, 0, 0) < NEVER for slot in range(self._jobs))
 
-    def _smallest(self) -> tuple[int, int, int] | None:
+    def _smallest_allocation(self) -> tuple[int, int, int] | None:
         """Return the first slot that can train as the only job, with its fewest workers and then fewest PSs."""
         capacity = self.instance.capacity.tolist()
         for slot in range(self._jobs):

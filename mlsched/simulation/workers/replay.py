@@ -33,7 +33,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     findings = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
-        if _time(workload, row) is not None:
+        if _iteration_time(workload, row) is not None:
             rows[row[0]].append(row)
         else:
             findings.add(
@@ -48,7 +48,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     return findings.sentences()
 
 
-def _time(workload: Workload, row: Row) -> int | None:
+def _iteration_time(workload: Workload, row: Row) -> int | None:
     """Return the time of an iteration in a segment in ns, or None for an invalid row."""
     job, start, end, workers, ps, remaining = row
     _, most_workers, most_ps = workload.iteration.shape
@@ -70,14 +70,14 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
             findings.add("two places", f"job {job} trains at {start} ms twice")
         if remaining == 0:
             findings.add("lost job", f"job {job} trains at {start} ms, after its last iteration")
-        expected = _remaining(workload, options, row, remaining)
-        if after != expected:
+        work_left = _remaining_work(workload, options, row, remaining)
+        if after != work_left:
             findings.add(
                 "work",
                 f"job {job} has {after} thousandths of an iteration left at {end} ms: "
-                f"{expected} follow from {remaining} at {start} ms",
+                f"{work_left} follow from {remaining} at {start} ms",
             )
-        time = _time(workload, row)
+        time = _iteration_time(workload, row)
         assert time is not None  # invalid rows were removed
         if after == 0 and end != start - (-remaining * time // (MILLION * PARTS)):
             findings.add("work", f"job {job} holds workers until {end} ms, past its last iteration")
@@ -86,29 +86,29 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
         findings.add("lost job", f"job {job} ends with {remaining} thousandths of an iteration left")
 
 
-def _remaining(workload: Workload, options: Options, row: Row, remaining: int) -> int:
+def _remaining_work(workload: Workload, options: Options, row: Row, remaining: int) -> int:
     """Return the remaining work after a segment that began with `remaining`."""
-    time = _time(workload, row)
+    time = _iteration_time(workload, row)
     assert time is not None  # invalid rows were removed
     elapsed = (row[2] - row[1]) * MILLION
-    done = elapsed * PARTS // time if options.floor == "never" else elapsed // time * PARTS
-    return max(0, remaining - done)
+    work_done = elapsed * PARTS // time if options.floor == "never" else elapsed // time * PARTS
+    return max(0, remaining - work_done)
 
 
 def _check_capacity(workload: Workload, rows: list[Row], findings: Findings) -> None:
     """Sweep starts and ends in time order; an end frees before a start at the same instant takes."""
     events = sorted([(r[1], 1, r) for r in rows] + [(r[2], -1, r) for r in rows], key=lambda e: e[:2])
-    used = [0] * len(workload.resources)
+    use = [0] * len(workload.resources)
     for time, sign, (job, _, _, workers, ps, _) in events:
         model = int(workload.model[job])
         for k, name in enumerate(workload.resources):
             need = workers * int(workload.worker_demand[model, k]) + ps * int(workload.ps_demand[model, k])
-            used[k] += sign * need
-            if sign > 0 and used[k] > int(workload.capacity[k]):
-                findings.add("capacity", f"{used[k]} {name} are held at {time} ms: there are {workload.capacity[k]}")
+            use[k] += sign * need
+            if sign > 0 and use[k] > int(workload.capacity[k]):
+                findings.add("capacity", f"{use[k]} {name} are held at {time} ms: there are {workload.capacity[k]}")
 
 
-def _gone(workload: Workload, rows: list[Row]) -> dict[int, int]:
+def _departure_times(workload: Workload, rows: list[Row]) -> dict[int, int]:
     """Return job -> its completion time."""
     return {row[0]: row[2] for row in rows if row[5] == 0}
 
@@ -116,9 +116,9 @@ def _gone(workload: Workload, rows: list[Row]) -> dict[int, int]:
 def _check_window(workload: Workload, options: Options, rows: list[Row], findings: Findings) -> None:
     if not options.window:
         return
-    gone, submit = _gone(workload, rows), workload.submit.tolist()
+    departures, submit = _departure_times(workload, rows), workload.submit.tolist()
     for job, start, *_ in rows:
-        ahead = sum(1 for j in range(job) if submit[j] <= start < gone.get(j, start + 1))
+        ahead = sum(1 for j in range(job) if submit[j] <= start < departures.get(j, start + 1))
         if ahead >= options.window:
             findings.add(
                 "window", f"job {job} trains at {start} ms behind {ahead} others: the window is {options.window}"
@@ -127,7 +127,7 @@ def _check_window(workload: Workload, options: Options, rows: list[Row], finding
 
 def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Row], findings: Findings) -> None:
     interval = wake.interval * THOUSAND
-    completions = sorted(_gone(workload, rows).values())
+    completions = sorted(_departure_times(workload, rows).values())
     arrivals = _waking(workload, options, rows)
     events = sorted({*completions, *arrivals})
     starts = set(events) | set(workload.submit.tolist())
@@ -151,10 +151,10 @@ def _waking(workload: Workload, options: Options, rows: list[Row]) -> list[int]:
     submit: list[int] = workload.submit.tolist()
     if not options.window:
         return submit
-    gone = _gone(workload, rows)
+    departures = _departure_times(workload, rows)
     # A job that ends when another arrives has left by then.
     return [
         time
         for j, time in enumerate(submit)
-        if sum(1 for i in range(j) if submit[i] < time < gone.get(i, time + 1)) < options.window
+        if sum(1 for i in range(j) if submit[i] < time < departures.get(i, time + 1)) < options.window
     ]

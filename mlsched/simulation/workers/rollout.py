@@ -41,16 +41,16 @@ def workload_of(horizon: Horizon) -> Workload:
     rows: dict[tuple[int, bytes], int] = {}  # (model, its tables) -> the workload's model
     first: dict[int, int] = {}  # the workload's model -> one of its jobs
     model = []
-    taken: set[int] = set()
+    models_taken: set[int] = set()
     extra = len(horizon.models)
     for job, kind in enumerate(horizon.model.tolist()):
-        key = (kind, b"".join(np.ascontiguousarray(a[job]).tobytes() for a in _tables(horizon)))
+        key = (kind, b"".join(np.ascontiguousarray(a[job]).tobytes() for a in _write_out_tables(horizon)))
         if key not in rows:
-            if kind in taken:
+            if kind in models_taken:
                 rows[key], extra = extra, extra + 1
             else:
                 rows[key] = kind
-            taken.add(kind)
+            models_taken.add(kind)
             first[rows[key]] = job
         model.append(rows[key])
     names = list(horizon.models) + [
@@ -60,7 +60,7 @@ def workload_of(horizon: Horizon) -> Workload:
         raise InvalidInput(f"models = {horizon.models!r}: further kinds of these models need names of their own")
     # A model without jobs takes the tables of the first job: they are never read.
     jobs = [first.get(m, 0) for m in range(extra)]
-    worker, ps, time = (table[jobs] for table in _tables(horizon))
+    worker, ps, time = (table[jobs] for table in _write_out_tables(horizon))
     return Workload(
         resources=horizon.resources,
         models=tuple(names),
@@ -91,7 +91,7 @@ def horizon_of(workload: Workload) -> Horizon:
     )
 
 
-def _tables(horizon: Horizon) -> tuple[Any, Any, Any]:
+def _write_out_tables(horizon: Horizon) -> tuple[Any, Any, Any]:
     return horizon.worker_demand, horizon.ps_demand, horizon.time
 
 

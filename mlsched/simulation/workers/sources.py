@@ -57,13 +57,13 @@ def from_trace(
     model, gpus = model[keep], -(-trace.gpus_milli[keep] // 1000)
     submit = np.floor(trace.submit[keep] * (MS / arrivals)).astype(np.int64)
     paper = np.array(CLUSTER, dtype=np.int64)
-    made = workload(
+    base = workload(
         MODELS,
         RESOURCES,
-        paper if nodes is None else _capacity(nodes),
+        paper if nodes is None else _cluster_capacity(nodes),
         submit=submit - submit[0],
         model=model,
-        iterations=_iterations(model, gpus, trace.duration_ms[keep], most_workers, most_ps),
+        iterations=_iterations_of_jobs(model, gpus, trace.duration_ms[keep], most_workers, most_ps),
         most_workers=most_workers,
         most_ps=most_ps,
         source=f"{trace.source}; a join: models drawn from the Chic paper's three (seed {seed}), as many iterations as "
@@ -71,17 +71,19 @@ def from_trace(
         f"arrival rate x {arrivals:g}",
     )
     if nodes is None:
-        made = made.replace(capacity=paper * _factor(made))
-    return made
+        base = base.replace(capacity=paper * _cluster_factor(base))
+    return base
 
 
-def _iterations(model: IntArray, gpus: IntArray, duration_ms: IntArray, most_workers: int, most_ps: int) -> IntArray:
+def _iterations_of_jobs(
+    model: IntArray, gpus: IntArray, duration_ms: IntArray, most_workers: int, most_ps: int
+) -> IntArray:
     time = np.array([m.speed.times(most_workers, most_ps).nanoseconds() for m in MODELS])
     g = time[model, np.minimum(gpus, most_workers) - 1, np.minimum(gpus, most_ps) - 1]
     return np.asarray(np.maximum(np.rint(duration_ms / g * 10**6), 1), dtype=np.int64)
 
 
-def _capacity(nodes: IntArray) -> IntArray:
+def _cluster_capacity(nodes: IntArray) -> IntArray:
     """Return GPUs, cores and GB of all nodes together; missing ones in the paper's proportion to GPUs."""
     cpu, memory, gpu = (int(np.maximum(column, 0).sum()) for column in nodes.T)
     gpus = gpu // 1000
@@ -92,7 +94,7 @@ def _capacity(nodes: IntArray) -> IntArray:
     return np.array([gpus, cores, gigabytes], dtype=np.int64)
 
 
-def _factor(made: Workload) -> int:
+def _cluster_factor(base: Workload) -> int:
     """Return the multiple of the paper's cluster that is loaded to AUTO_LOAD."""
-    loads = [load for load, _ in offered_load(made).values() if math.isfinite(load)]
+    loads = [load for load, _ in offered_load(base).values() if math.isfinite(load)]
     return max(1, math.ceil(max(loads, default=0.0) / AUTO_LOAD))

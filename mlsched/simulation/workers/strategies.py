@@ -84,9 +84,9 @@ def options() -> SearchStrategy[dict[str, Any]]:
 def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7, keep: float = 0.3) -> Plan:
     """Draw workers and PSs for jobs in random order, while there is room; some keep theirs, and at least one trains."""
     jobs, wide, high = instance.cost.shape
-    given, free = np.zeros((2, jobs), dtype=np.int64), instance.capacity.copy()
+    allocation, free = np.zeros((2, jobs), dtype=np.int64), instance.capacity.copy()
     for job in rng.permutation(jobs).tolist():
-        if given.any() and rng.uniform() >= eager:
+        if allocation.any() and rng.uniform() >= eager:
             continue
         may = [
             (w, p)
@@ -98,9 +98,9 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7
         if not may:
             continue
         now = (int(instance.current_workers[job]), int(instance.current_ps[job]))
-        given[:, job] = now if now in may and rng.uniform() < keep else may[int(rng.integers(len(may)))]
-        free -= given[0, job] * instance.worker_demand[job] + given[1, job] * instance.ps_demand[job]
-    return Plan(workers=given[0], ps=given[1])
+        allocation[:, job] = now if now in may and rng.uniform() < keep else may[int(rng.integers(len(may)))]
+        free -= allocation[0, job] * instance.worker_demand[job] + allocation[1, job] * instance.ps_demand[job]
+    return Plan(workers=allocation[0], ps=allocation[1])
 
 
 VERBS: dict[str, Any] = {

@@ -31,27 +31,27 @@ def tabulate(instance: Stream, rule: Rule, seed: int) -> Policy:
     It is called once per set of present jobs; future arrivals are invisible to it.
     """
     window = Options(**rule.options).window
-    known: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
+    cache: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
     rows: dict[State, list[tuple[int, int]]] = {}
     stack: list[State] = [(instance.jobs, ())]
-    seen: set[State] = set()
+    states_seen: set[State] = set()
     while stack:
         state = stack.pop()
-        if state in seen:
+        if state in states_seen:
             continue
-        seen.add(state)
+        states_seen.add(state)
         coming, jobs = state
         if jobs:
-            if jobs not in known:
-                known[jobs] = _asked(instance, rule, jobs, window, decision_rng(seed, len(known)))
-            rows[state] = known[jobs]
-            stack += _next(instance, state, rows[state])
+            if jobs not in cache:
+                cache[jobs] = _asked(instance, rule, jobs, window, decision_rng(seed, len(cache)))
+            rows[state] = cache[jobs]
+            stack += _next_states(instance, state, rows[state])
         elif coming:
-            stack += [(coming - 1, (new,)) for new in _types(instance)]
-    return _table(instance, rows)
+            stack += [(coming - 1, (new,)) for new in _type_columns(instance)]
+    return _state_table(instance, rows)
 
 
-def _types(stream: Stream) -> list[tuple[int, int]]:
+def _type_columns(stream: Stream) -> list[tuple[int, int]]:
     return list(zip(stream.type_model.tolist(), stream.type_iterations.tolist(), strict=True))
 
 
@@ -59,12 +59,12 @@ def _asked(
     stream: Stream, rule: Rule, jobs: tuple[tuple[int, int], ...], window: int, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
     """Return the rule's allocation to the jobs; those beyond its window get zero."""
-    shown = jobs[: window or None]
-    model, remaining = ints(m for m, _ in shown), ints(b for _, b in shown)
+    visible_jobs = jobs[: window or None]
+    model, remaining = ints(m for m, _ in visible_jobs), ints(b for _, b in visible_jobs)
     never = stream.time[model] == NEVER
     cost = -(-remaining[:, None, None] * np.where(never, 1, stream.time[model]) // NS_PER_MS)
     cost = np.where(never, NEVER, cost)
-    none = np.zeros(len(shown), dtype=np.int64)
+    none = np.zeros(len(visible_jobs), dtype=np.int64)
     question = Instance(
         resources=stream.resources,
         models=stream.models,
@@ -78,41 +78,41 @@ def _asked(
         current_workers=none,
         current_ps=none,
         waited=none,
-        backlog=len(jobs) - len(shown),
+        backlog=len(jobs) - len(visible_jobs),
     )
     plan: Any = rule.call(question, None, rng)[0]
     if wrong := question.violations(plan):
         raise SolverError(f"{rule.name}: infeasible plan: {wrong[0]}")
-    given = list(zip(plan.workers.tolist(), plan.ps.tolist(), strict=True))
-    if not any(w for w, _ in given):
+    allocation = list(zip(plan.workers.tolist(), plan.ps.tolist(), strict=True))
+    if not any(w for w, _ in allocation):
         raise SolverError(f"{rule.name}: lets all {len(jobs)} jobs wait; the run is stuck until another comes")
-    return given + [(0, 0)] * (len(jobs) - len(shown))
+    return allocation + [(0, 0)] * (len(jobs) - len(visible_jobs))
 
 
-def _next(stream: Stream, state: State, given: list[tuple[int, int]]) -> list[State]:
+def _next_states(stream: Stream, state: State, allocation: list[tuple[int, int]]) -> list[State]:
     """Return the possible next states: events fall on the ms of the first finish, or on any before."""
     coming, jobs = state
     remaining = [b for _, b in jobs]
-    iteration = [int(stream.time[m, w - 1, p - 1]) if w else 0 for (m, _), (w, p) in zip(jobs, given, strict=True)]
+    iteration = [int(stream.time[m, w - 1, p - 1]) if w else 0 for (m, _), (w, p) in zip(jobs, allocation, strict=True)]
     end = first_finish(remaining, iteration)
 
     def after(ms: int) -> tuple[tuple[int, int], ...]:
-        found = remaining_after(remaining, iteration, ms)
-        return tuple((m, b) for (m, _), b in zip(jobs, found, strict=True) if b)
+        remaining_work = remaining_after(remaining, iteration, ms)
+        return tuple((m, b) for (m, _), b in zip(jobs, remaining_work, strict=True) if b)
 
     following: list[State] = [(coming, after(end))]
     if coming:
         for ms in [*changes(remaining, iteration, end), end]:
-            following += [(coming - 1, (*after(ms), new)) for new in _types(stream)]
+            following += [(coming - 1, (*after(ms), new)) for new in _type_columns(stream)]
     return following
 
 
-def _table(stream: Stream, rows: dict[State, list[tuple[int, int]]]) -> Policy:
+def _state_table(stream: Stream, rows: dict[State, list[tuple[int, int]]]) -> Policy:
     shape = (len(rows), max(1, stream.jobs))
     columns = {name: np.zeros(shape, dtype=np.int64) for name in ("model", "remaining", "workers", "ps")}
     columns["model"] -= 1
-    for row, ((_, jobs), given) in enumerate(rows.items()):
-        for slot, pair in enumerate(zip(jobs, given, strict=True)):
+    for row, ((_, jobs), allocation) in enumerate(rows.items()):
+        for slot, pair in enumerate(zip(jobs, allocation, strict=True)):
             (columns["model"][row, slot], columns["remaining"][row, slot]) = pair[0]
             (columns["workers"][row, slot], columns["ps"][row, slot]) = pair[1]
     return Policy(coming=ints(coming for coming, _ in rows), **columns)

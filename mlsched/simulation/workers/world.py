@@ -73,7 +73,7 @@ class WorkersWorld:
         """Process all events up to `time`."""
         self.now = time
         for job in [j for j in self._training if self._end[j] <= time]:
-            self._close(job, self._end[job])
+            self._close_segment(job, self._end[job])
             self._active.remove(job)
             self._unfinished -= 1
         while self._arrived < len(self._submit) and self._submit[self._arrived] <= time:
@@ -100,28 +100,28 @@ class WorkersWorld:
                 f"(floor={self.options.floor}), so the run cannot end; schedule less often, or set floor=changed or "
                 "never"
             )
-        asked = self._asked()
-        given = dict(zip(asked, zip(plan.workers.tolist(), plan.ps.tolist(), strict=True), strict=True))
+        window_jobs = self._asked()
+        allocation = dict(zip(window_jobs, zip(plan.workers.tolist(), plan.ps.tolist(), strict=True), strict=True))
         for job in list(self._training):
-            if self.options.floor != "changed" or given[job] != self._held[job]:
-                self._close(job, self.now)
+            if self.options.floor != "changed" or allocation[job] != self._held[job]:
+                self._close_segment(job, self.now)
             else:
                 self._fruitless = 0
-        for job, held in given.items():
-            if held != (0, 0) and job not in self._training:
-                self._open(job, held)
+        for job, numbers in allocation.items():
+            if numbers != (0, 0) and job not in self._training:
+                self._start_segment(job, numbers)
 
     # -- jobs ---------------------------------------------------------------------------------------------------------
 
     def _asked(self) -> list[int]:
         return self._active[: self.options.window or None]
 
-    def _open(self, job: int, held: tuple[int, int]) -> None:
-        self._held[job], self._since[job] = held, self.now
-        self._end[job] = self.now - (-self._remaining[job] * self._time(job) // SCALE)
+    def _start_segment(self, job: int, numbers: tuple[int, int]) -> None:
+        self._held[job], self._since[job] = numbers, self.now
+        self._end[job] = self.now - (-self._remaining[job] * self._iteration_time(job) // SCALE)
         self._training.append(job)
 
-    def _close(self, job: int, time: int) -> None:
+    def _close_segment(self, job: int, time: int) -> None:
         """End a segment and credit its work, less the loss by the floor."""
         before, self._remaining[job] = self._remaining[job], self._remaining_at(job, time)
         if self._remaining[job] < before:
@@ -130,7 +130,7 @@ class WorkersWorld:
         self._held[job] = (0, 0)
         self._training.remove(job)
 
-    def _time(self, job: int) -> int:
+    def _iteration_time(self, job: int) -> int:
         workers, ps = self._held[job]
         table = self._iteration[self._model[job]]
         return table[workers - 1][ps - 1]
@@ -141,20 +141,20 @@ class WorkersWorld:
             return 0
         elapsed = time - self._since[job]
         if self.options.floor == "never":
-            return self._remaining[job] - elapsed * SCALE // self._time(job)
-        return self._remaining[job] - elapsed * NS_PER_MS // self._time(job) * PARTS
+            return self._remaining[job] - elapsed * SCALE // self._iteration_time(job)
+        return self._remaining[job] - elapsed * NS_PER_MS // self._iteration_time(job) * PARTS
 
     # -- question -----------------------------------------------------------------------------------------------------
 
     def _instance(self) -> Instance:
         """Build the decision as an instance, by the trusted path: fresh arrays, unvalidated."""
-        asked, w = self._asked(), self.workload
-        jobs = np.array(asked, dtype=np.int64)
+        window_jobs, w = self._asked(), self.workload
+        jobs = np.array(window_jobs, dtype=np.int64)
         training = set(self._training)
-        remaining = [self._remaining_at(j, self.now) if j in training else self._remaining[j] for j in asked]
-        held = np.array([self._held[j] for j in asked], dtype=np.int64)
+        remaining = [self._remaining_at(j, self.now) if j in training else self._remaining[j] for j in window_jobs]
+        numbers = np.array([self._held[j] for j in window_jobs], dtype=np.int64)
         model = w.model[jobs]
-        cost = self._cost(model, np.array(remaining, dtype=np.int64))
+        cost = self._finish_costs(model, np.array(remaining, dtype=np.int64))
         return Instance.trusted(
             resources=w.resources,
             models=w.models,
@@ -165,13 +165,13 @@ class WorkersWorld:
             waiting=waiting_terms(cost),
             remaining=-(-np.array(remaining, dtype=np.int64) // PARTS),
             model=model,
-            current_workers=held[:, 0].copy(),
-            current_ps=held[:, 1].copy(),
+            current_workers=numbers[:, 0].copy(),
+            current_ps=numbers[:, 1].copy(),
             waited=self.now - w.submit[jobs],
-            backlog=len(self._active) - len(asked),
+            backlog=len(self._active) - len(window_jobs),
         )
 
-    def _cost(self, model: IntArray, remaining: IntArray) -> IntArray:
+    def _finish_costs(self, model: IntArray, remaining: IntArray) -> IntArray:
         """Return ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER if a job cannot train with them."""
         # every `remaining` is then an integer number of iterations, and the product stays small
         whole = self.options.floor != "never"

@@ -75,8 +75,8 @@ def jobs_of(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     start, end = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(start, c["job"], c["start"])
     np.maximum.at(end, c["job"], c["end"])
-    reached = _reached(c["job"], c["end"])
-    busy = _busy(c["job"], c["start"], c["end"], reached, count)
+    latest_end = _latest_end_before(c["job"], c["end"])
+    busy = _busy_time(c["job"], c["start"], c["end"], latest_end, count)
     return {
         "arrival": jobs.submit_ms,
         "start": start,
@@ -84,44 +84,44 @@ def jobs_of(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
         "jct": end - jobs.submit_ms,
         "waiting": end - np.minimum(jobs.submit_ms, start) - busy,
         "iterations": jobs.max_iterations,
-        "pauses": _gaps(c["job"], c["start"], reached, count),
+        "pauses": _count_gaps(c["job"], c["start"], latest_end, count),
     }
 
 
-def _busy(job: IntArray, start: IntArray, end: IntArray, reached: IntArray, count: int) -> IntArray:
+def _busy_time(job: IntArray, start: IntArray, end: IntArray, latest_end: IntArray, count: int) -> IntArray:
     """Return for each job the time with at least one of its runs: simultaneous runs (pods) count once."""
-    found = np.zeros(count, dtype=np.int64)
-    np.add.at(found, job, np.maximum(end - np.maximum(start, reached), 0))
-    return found
+    ticks = np.zeros(count, dtype=np.int64)
+    np.add.at(ticks, job, np.maximum(end - np.maximum(start, latest_end), 0))
+    return ticks
 
 
-def _gaps(job: IntArray, start: IntArray, reached: IntArray, count: int) -> IntArray:
+def _count_gaps(job: IntArray, start: IntArray, latest_end: IntArray, count: int) -> IntArray:
     """Return for each job the number of continuations after a time without any run."""
-    again = np.append(False, job[1:] == job[:-1]) & (start > reached)
+    again = np.append(False, job[1:] == job[:-1]) & (start > latest_end)
     return np.bincount(job[again], minlength=count)
 
 
-def _reached(job: IntArray, end: IntArray) -> IntArray:
+def _latest_end_before(job: IntArray, end: IntArray) -> IntArray:
     """Return for each run the latest end of the previous runs of its job; a very early time without any."""
     far = np.iinfo(np.int64).min // 2
-    reached = np.full(len(job), far)
+    latest_end = np.full(len(job), far)
     latest, of = far, -1
     for k, (number, until) in enumerate(zip(job.tolist(), end.tolist(), strict=True)):
         if number != of:
             latest, of = far, number
-        reached[k] = latest
+        latest_end[k] = latest
         latest = max(latest, until)
-    return reached
+    return latest_end
 
 
 def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     """Return the figures of a run that are available for logs, by the same names; times in fractional ticks."""
     table, tick, c = jobs_of(jobs, log), jobs.tick_ms, log.columns()
     makespan = float(table["completion"].max() - jobs.submit_ms.min())
-    used = held(jobs) * (c["end"] - c["start"])[:, None].astype(np.float64)
+    use = held(jobs) * (c["end"] - c["start"])[:, None].astype(np.float64)
     there = jobs.node_capacity.sum(axis=0) * makespan
-    wanted = jobs.demand.max(axis=0, initial=0) > 0
-    shares = zip(jobs.resources, wanted.tolist(), used.sum(axis=0).tolist(), there.tolist(), strict=True)
+    is_demanded = jobs.demand.max(axis=0, initial=0) > 0
+    shares = zip(jobs.resources, is_demanded.tolist(), use.sum(axis=0).tolist(), there.tolist(), strict=True)
     return {
         "jobs": len(jobs.arrival),
         "tick_seconds": tick / 1000,
@@ -133,7 +133,7 @@ def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
         **fairness(table, jobs),
         "segments": len(log.rows),
         "pauses": int(table["pauses"].sum()),
-        "utilisation": {name: u / t if t else 0.0 for name, asked, u, t in shares if asked},
+        "utilisation": {name: u / t if t else 0.0 for name, demanded, u, t in shares if demanded},
     }
 
 
@@ -143,22 +143,24 @@ def bound(jobs: Jobs, pausing: bool = True) -> dict[str, float]:
     A running job uses at least the smallest amount of its runs. Jobs with overlapping runs (pods) have one piece per
     run. `pausing` is ignored: a log does not record whether pauses were allowed, so jobs may pause.
     """
-    pieces, unit = _pieces(jobs)
+    pieces, unit = _job_pieces(jobs)
     try:
-        found = lower_bounds(pieces)
+        bounds = lower_bounds(pieces)
     except InvalidInput:  # demand x time exceeds exact integers: the resource by which tasks are counted is enough
-        counted = [next((k for k, name in enumerate(jobs.resources) if name == "gpu_milli"), 0)]
-        narrow = dataclasses.replace(pieces, demand=pieces.demand[:, counted], capacity=pieces.capacity[counted])
-        found = lower_bounds(narrow)
-    return {name: value * unit / jobs.tick_ms for name, value in found.items()}
+        task_column = [next((k for k, name in enumerate(jobs.resources) if name == "gpu_milli"), 0)]
+        narrow = dataclasses.replace(
+            pieces, demand=pieces.demand[:, task_column], capacity=pieces.capacity[task_column]
+        )
+        bounds = lower_bounds(narrow)
+    return {name: value * unit / jobs.tick_ms for name, value in bounds.items()}
 
 
-def _pieces(jobs: Jobs) -> tuple[Pieces, int]:
+def _job_pieces(jobs: Jobs) -> tuple[Pieces, int]:
     """Return the jobs as pieces for bounds, and the milliseconds of their unit of time."""
     amounts, job = held(jobs), jobs.logged_job
     length = jobs.logged_end - jobs.logged_start
-    reached = _reached(job, jobs.logged_end)
-    overlap = np.unique(job[jobs.logged_start < reached])
+    latest_end = _latest_end_before(job, jobs.logged_end)
+    overlap = np.unique(job[jobs.logged_start < latest_end])
     unit = max(1, math.gcd(*jobs.submit_ms.tolist(), *length.tolist()))
     of, lengths, demand, weight = list[int](), list[int](), list[IntArray](), list[float]()
     first = np.searchsorted(job, np.arange(len(jobs.arrival) + 1)).tolist()
@@ -200,21 +202,23 @@ def holdings(jobs: Jobs, log: LoggedRuns) -> results.Holdings:
     return results.Holdings(c["job"], nothing, c["start"], c["end"], held(jobs), nothing.astype(np.bool_))
 
 
-def _cluster(jobs: Jobs) -> results.Cluster:
+def _cluster_columns(jobs: Jobs) -> results.Cluster:
     return results.Cluster(jobs.resources, jobs.node_capacity, 1, jobs.gpu_unit)
 
 
 def table(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     """Return the results of every job, as of other runs; the number of nodes is 0 if the log lacks them."""
-    made = results.table(jobs_of(jobs, log), holdings(jobs, log), _cluster(jobs), **names(jobs))
-    named = np.flatnonzero(jobs.place_name >= 0)
-    pairs = np.unique(np.column_stack([jobs.logged_job[jobs.place_run[named]], jobs.place_name[named]]), axis=0)
-    return made | {"nodes": np.bincount(pairs[:, 0], minlength=len(jobs.arrival))}
+    columns = results.table(jobs_of(jobs, log), holdings(jobs, log), _cluster_columns(jobs), **names(jobs))
+    named_places = np.flatnonzero(jobs.place_name >= 0)
+    pairs = np.unique(
+        np.column_stack([jobs.logged_job[jobs.place_run[named_places]], jobs.place_name[named_places]]), axis=0
+    )
+    return columns | {"nodes": np.bincount(pairs[:, 0], minlength=len(jobs.arrival))}
 
 
 def over_time(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     """Return the cluster over time, as of other runs, without the columns that need nodes."""
-    return results.over_time(jobs_of(jobs, log), holdings(jobs, log), _cluster(jobs), None)
+    return results.over_time(jobs_of(jobs, log), holdings(jobs, log), _cluster_columns(jobs), None)
 
 
 def series(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:

@@ -40,19 +40,19 @@ class Asked:
         Raises:
             InvalidInput: A job has more than MOST_TASKS tasks.
         """
-        asked, rows, said = _asked(trace, nodes)
-        counted = _counted(asked)
-        of_tasks = _of_tasks(trace, rows, np.flatnonzero(asked.any(axis=0)))
-        sizes = np.maximum(-(-asked[:, counted] // 1000), [max(1, len(tasks)) for tasks in of_tasks] or 1)
-        _refuse_large(trace, rows, sizes)
-        return cls(rows, asked, of_tasks, counted, said)
+        demand, rows, notes = _asked(trace, nodes)
+        resource = _counting_resource(demand)
+        of_tasks = _logged_tasks(trace, rows, np.flatnonzero(demand.any(axis=0)))
+        sizes = np.maximum(-(-demand[:, resource] // 1000), [max(1, len(tasks)) for tasks in of_tasks] or 1)
+        _reject_large_jobs(trace, rows, sizes)
+        return cls(rows, demand, of_tasks, resource, notes)
 
     def by_gpu(self) -> IntArray:
         """Return the resources per GPU (or CPU), rounded up: of each job, or of each task if the log has its tasks."""
-        asked, counted = self.of_jobs, self.counted
-        each = [tasks if len(tasks) else asked[j : j + 1] for j, tasks in enumerate(self.of_tasks)]
-        rows = np.concatenate(each or [asked])
-        return np.asarray(-(-rows // np.maximum(-(-rows[:, counted] // 1000), 1)[:, None]))
+        demand, resource = self.of_jobs, self.counted
+        each = [tasks if len(tasks) else demand[j : j + 1] for j, tasks in enumerate(self.of_tasks)]
+        rows = np.concatenate(each or [demand])
+        return np.asarray(-(-rows // np.maximum(-(-rows[:, resource] // 1000), 1)[:, None]))
 
 
 def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, list[str]]:
@@ -61,28 +61,28 @@ def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, li
     The demands have shape (jobs, RESOURCES). A resource that the cluster lacks is left out, unless the remaining demand
     would be zero.
     """
-    order, said = np.argsort(trace.submit, kind="stable"), []
-    asked = np.stack([trace.cpu_milli, trace.memory_mib, trace.gpus_milli], axis=1)[order].clip(0)
+    order, notes = np.argsort(trace.submit, kind="stable"), []
+    demand = np.stack([trace.cpu_milli, trace.memory_mib, trace.gpus_milli], axis=1)[order].clip(0)
     there = range(len(RESOURCES)) if nodes is None else np.flatnonzero(nodes.any(axis=0)).tolist()
-    lacking = [r for r in np.flatnonzero(asked.any(axis=0)).tolist() if r not in there]
-    if lacking and _counted(asked) in there:
-        asked[:, lacking] = 0
+    lacking = [r for r in np.flatnonzero(demand.any(axis=0)).tolist() if r not in there]
+    if lacking and _counting_resource(demand) in there:
+        demand[:, lacking] = 0
         names = " and ".join(RESOURCES[r] for r in lacking)
-        said.append(f"{names} left out: the cluster states none")
-        nothing = ~asked.any(axis=1)
+        notes.append(f"{names} left out: the cluster states none")
+        nothing = ~demand.any(axis=1)
         if nothing.any():
-            said.append(f"{nothing.sum()} jobs that ask for nothing else left out")
-            asked, order = asked[~nothing], order[~nothing]
-    return asked, order, said
+            notes.append(f"{nothing.sum()} jobs that ask for nothing else left out")
+            demand, order = demand[~nothing], order[~nothing]
+    return demand, order, notes
 
 
-def _counted(asked: IntArray) -> int:
+def _counting_resource(demand: IntArray) -> int:
     """Return the resource by which a job's tasks are counted: GPUs, or CPUs if all jobs lack GPUs."""
     gpu, cpu = RESOURCES.index("gpu_milli"), RESOURCES.index("cpu_milli")
-    return gpu if asked[:, gpu].any() or not asked[:, cpu].any() else cpu
+    return gpu if demand[:, gpu].any() or not demand[:, cpu].any() else cpu
 
 
-def _of_tasks(trace: Trace, rows: IntArray, there: IntArray) -> list[IntArray]:
+def _logged_tasks(trace: Trace, rows: IntArray, there: IntArray) -> list[IntArray]:
     """Return the logged demands of each job's tasks, shape (tasks, RESOURCES), for counted resources; empty without."""
     if not trace.tasks:
         return []
@@ -90,7 +90,7 @@ def _of_tasks(trace: Trace, rows: IntArray, there: IntArray) -> list[IntArray]:
     return [np.array(trace.tasks[row], dtype=np.int64).reshape(-1, len(RESOURCES)) * counts for row in rows.tolist()]
 
 
-def _refuse_large(trace: Trace, rows: IntArray, sizes: IntArray) -> None:
+def _reject_large_jobs(trace: Trace, rows: IntArray, sizes: IntArray) -> None:
     """Reject jobs with more tasks than any cluster here can run, before memory is filled with them."""
     largest = int(sizes.argmax())
     if sizes[largest] > MOST_TASKS or np.unique(sizes).sum() > 10 * MOST_TASKS:

@@ -13,27 +13,29 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 def assumed(jobs: Jobs, options: Options) -> dict[str, str]:
     """Return name -> a sentence without its final period."""
     return {
-        "shape": _shape(jobs),
-        "pause cost": _cost(jobs, options),
-        "movement": _movement(jobs.moving(options.pausing, options.movement), options.pausing),
-        "tick": _tick(jobs),
-        **({"failures": _failures(jobs, options)} if len(jobs.failure_node) else {}),
+        "shape": _shape_text(jobs),
+        "pause cost": _cost_text(jobs, options),
+        "movement": _movement_text(jobs.moving(options.pausing, options.movement), options.pausing),
+        "tick": _tick_text(jobs),
+        **({"failures": _failure_text(jobs, options)} if len(jobs.failure_node) else {}),
     }
 
 
-def _failures(jobs: Jobs, options: Options) -> str:
+def _failure_text(jobs: Jobs, options: Options) -> str:
     """Describe the failures of nodes, and the work that jobs keep."""
-    kept = "their whole iterations" if options.restart == "checkpoint" else "nothing"
+    kept_work = "their whole iterations" if options.restart == "checkpoint" else "nothing"
     many = len(jobs.failure_node)
-    return f"{count_of(many, 'node failure')}; jobs that have a task there stop, keep {kept}, and go on on any nodes"
+    return (
+        f"{count_of(many, 'node failure')}; jobs that have a task there stop, keep {kept_work}, and go on on any nodes"
+    )
 
 
-def _shape(jobs: Jobs) -> str:
+def _shape_text(jobs: Jobs) -> str:
     """Describe the most nodes of a job, and their share that it uses."""
     many = np.bincount(jobs.task_template, minlength=len(jobs.gang))[jobs.template]
     if not many.size:
         return "no jobs"
-    most = ", ".join(_amount(n, name) for n, name in zip(_largest(jobs), jobs.resources, strict=True) if n)
+    most = ", ".join(_amount_text(n, name) for n, name in zip(_largest_sizes(jobs), jobs.resources, strict=True) if n)
     tasks = f"{many.min()}" if many.min() == many.max() else f"{many.min()} to {many.max()}"
     alone = float((many == 1).mean())
     return (
@@ -42,17 +44,17 @@ def _shape(jobs: Jobs) -> str:
     )
 
 
-def _largest(jobs: Jobs) -> list[int]:
-    used = np.isin(jobs.task_template, jobs.template)
-    return [int(amount) for amount in jobs.demand[used].max(axis=0, initial=0)]
+def _largest_sizes(jobs: Jobs) -> list[int]:
+    used_tasks = np.isin(jobs.task_template, jobs.template)
+    return [int(amount) for amount in jobs.demand[used_tasks].max(axis=0, initial=0)]
 
 
-def _amount(count: int, resource: str) -> str:
+def _amount_text(count: int, resource: str) -> str:
     word, factor = WORDS.get(resource, (resource, 1))
     return f"{count / factor:.10g} {word}"
 
 
-def _cost(jobs: Jobs, options: Options) -> str:
+def _cost_text(jobs: Jobs, options: Options) -> str:
     if options.pausing == "none" and options.movement != "anytime" and not len(jobs.failure_node):
         return "jobs do not pause here"
     if not jobs.pause_cost.any():
@@ -63,7 +65,7 @@ def _cost(jobs: Jobs, options: Options) -> str:
     return f"a job that goes on after a pause or a move holds its nodes for {span} {unit} without progress"
 
 
-def _movement(movement: str, pausing: str) -> str:
+def _movement_text(movement: str, pausing: str) -> str:
     if movement == "none":
         return "none: jobs stay on their nodes" if pausing == "none" else "none: paused jobs go on where they were"
     if movement == "between_iterations":
@@ -71,6 +73,6 @@ def _movement(movement: str, pausing: str) -> str:
     return "at any time: jobs may move, and go on after a pause on any nodes"
 
 
-def _tick(jobs: Jobs) -> str:
+def _tick_text(jobs: Jobs) -> str:
     length = f"{jobs.tick_ms / 1000:g} s" if jobs.tick_ms else "of no stated length"
     return f"{length}; jobs start, pause and end at whole ticks, ends rounded up"

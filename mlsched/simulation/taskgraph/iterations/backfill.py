@@ -64,7 +64,7 @@ class Backfill:
 
     def wait(self, job: JobState) -> None:
         """Add a waiting job."""
-        ticks = self._ticks[job.number] = self._left(job)
+        ticks = self._ticks[job.number] = self._ticks_left(job)
         insort(self._by_ticks[job.template], (ticks, job.entry))
 
     def take(self, job: JobState) -> None:
@@ -81,12 +81,12 @@ class Backfill:
         """Remove a running job."""
         del self._ends[bisect_left(self._ends, (self._bound.pop(job.number), job.number))]
 
-    def _left(self, job: JobState) -> int:
+    def _ticks_left(self, job: JobState) -> int:
         """Return the estimated remaining ticks of a job."""
         facts = self._engine.facts
         limit = facts.time_limit[job.number]
-        left = limit - self._engine.shown(job).executed if limit else facts.remaining(job)
-        return left if left > 1 else 1
+        ticks_left = limit - self._engine.shown(job).executed if limit else facts.remaining(job)
+        return ticks_left if ticks_left > 1 else 1
 
     def _earliest_end(self, job: JobState) -> int:
         """Return a lower bound on the estimated ends of a job that starts now.
@@ -94,13 +94,13 @@ class Backfill:
         Its estimate is linear in the finished iterations, except for integer ticks and overdue time.
         """
         now, number, facts = self._world.now, job.number, self._engine.facts
-        found = now + self._left(job)
+        earliest = now + self._ticks_left(job)
         iterations = facts.iterations[number] - job.finished
         if iterations > 1 and not facts.time_limit[number]:
-            for done in (1, iterations - 1):
-                boundary = job.begin + (job.head + (done - 1) * job.cycle) // WHOLE
-                found = min(found, boundary + (iterations - done) * facts.true[number])
-        return found
+            for iterations_done in (1, iterations - 1):
+                boundary = job.begin + (job.head + (iterations_done - 1) * job.cycle) // WHOLE
+                earliest = min(earliest, boundary + (iterations - iterations_done) * facts.true[number])
+        return earliest
 
     # -- decisions ----------------------------------------------------------------------------------------------------
 
@@ -108,34 +108,34 @@ class Backfill:
         """Reserve for the first waiting job, and start others that do not delay it."""
         engine, world = self._engine, self._world
         by_count = self._counts()
-        passed: set[int] = set()  # jobs without room even after all ends
-        while heads := [(entry, number) for entry, number in self._firsts(passed)]:
+        passed_jobs: set[int] = set()  # jobs without room even after all ends
+        while heads := [(entry, number) for entry, number in self._first_entries(passed_jobs)]:
             entry, number = min(heads)
             job, shape = world.jobs[entry[-1]], world.shapes[number]
-            if passed or not shape.equal:  # otherwise the lack of room is already known
-                nodes = places(shape, world.room, world.alive) or fitted(shape, self._room(), world.alive)
+            if passed_jobs or not shape.equal:  # otherwise the lack of room is already known
+                nodes = places(shape, world.room, world.alive) or fitted(shape, self._free_room(), world.alive)
                 if nodes is not None:
                     engine.start(job, tuple(nodes))
                     continue
             open_to = [n for n in engine.filled if places(world.shapes[n], world.room, world.alive) is not None]
             if not open_to:
                 return
-            reservation = self._reserved(shape, by_count)
+            reservation = self._reserve_shape(shape, by_count)
             if reservation is not None:
-                self._backfill(reservation, open_to, passed | {job.number})
+                self._backfill(reservation, open_to, passed_jobs | {job.number})
                 return
-            passed.add(job.number)
+            passed_jobs.add(job.number)
 
-    def _firsts(self, passed: set[int]) -> list[tuple[Entry, int]]:
+    def _first_entries(self, passed_jobs: set[int]) -> list[tuple[Entry, int]]:
         """Return the first entry of each queue that was not passed over, with its number."""
-        if not passed:
+        if not passed_jobs:
             return self._engine.heads()
-        found = []
+        earliest = []
         for number, queue in self._engine.filled.items():
-            entry = next((entry for entry in queue if entry[-1] not in passed), None)
+            entry = next((entry for entry in queue if entry[-1] not in passed_jobs), None)
             if entry is not None:
-                found.append((entry, number))
-        return found
+                earliest.append((entry, number))
+        return earliest
 
     def _counts(self) -> bool:
         """Check whether reservations count room without regard to nodes; that is exact if all tasks are equal."""
@@ -148,27 +148,27 @@ class Backfill:
             raise InvalidInput(NOT_BY_COUNT)
         return same
 
-    def _room(self) -> FreeCapacity:
+    def _free_room(self) -> FreeCapacity:
         """Return the free room; among fitting nodes, reservations take those with the least."""
         room = self._world.room.copy()
         room.layout = self._raw
         return room
 
-    def _reserved(self, shape: Shape, by_count: bool) -> Reservation | None:
+    def _reserve_shape(self, shape: Shape, by_count: bool) -> Reservation | None:
         """Return the reservation of a shape; None if it does not fit even after all jobs have ended."""
-        world, room = self._world, self._room()
+        world, room = self._world, self._free_room()
         every = world.alive
         tasks = room.number(shape.need, shape.count, every) if by_count else 0
         estimates: list[tuple[int, int]] = []
         at, now, jobs, shapes, ends = 0, world.now, world.jobs, world.shapes, self._ends
         guard, total = room.layout.guard, room.total
         least, whole = (shape.need if shape.equal else 0) - guard, shape.whole - guard
-        ended: list[JobState] = []  # their nodes are not yet free in `room`
+        ended_jobs: list[JobState] = []  # their nodes are not yet free in `room`
         while at < len(ends) or estimates:
             time = estimates[0][0] if estimates else ends[at][0]
             while at < len(ends) and ends[at][0] <= time:
                 number = ends[at][1]
-                heapq.heappush(estimates, (now + self._left(jobs[number]), number))
+                heapq.heappush(estimates, (now + self._ticks_left(jobs[number]), number))
                 time, at = estimates[0][0], at + 1
             while estimates and estimates[0][0] == time:
                 job = jobs[heapq.heappop(estimates)[1]]
@@ -176,18 +176,18 @@ class Backfill:
                     needs = shapes[job.template].needs
                     tasks += len(needs) - needs.count(0)
                     continue
-                ended.append(job)
+                ended_jobs.append(job)
                 total += shapes[job.template].whole
             if by_count:
                 if tasks >= shape.count:
                     return Reservation(time, {}, tasks - shape.count)
             elif (total - whole) & guard == guard:
                 more = False  # a released node has room for a task
-                for job in ended:
+                for job in ended_jobs:
                     for node, need in zip(job.node, shapes[job.template].needs, strict=True):
                         room.take(node, -need)
                         more = more or (room.free[node] - least) & guard == guard
-                ended.clear()
+                ended_jobs.clear()
                 if more and (nodes := fitted(shape, room, every)) is not None:
                     beside = {node: room.free[node] for node in nodes}
                     for node, need in zip(nodes, shape.needs, strict=True):
@@ -195,13 +195,13 @@ class Backfill:
                     return Reservation(time, beside)
         return None
 
-    def _restricted(self, reservation: Reservation) -> FreeCapacity:
+    def _restricted_room(self, reservation: Reservation) -> FreeCapacity:
         """Return the room that is free now and beside a reservation."""
         room = self._world.room.copy()
-        self._restrict(room, reservation, reservation.nodes)
+        self._restrict_nodes(room, reservation, reservation.nodes)
         return room
 
-    def _restrict(self, restricted: FreeCapacity, reservation: Reservation, nodes: Iterable[int]) -> None:
+    def _restrict_nodes(self, restricted: FreeCapacity, reservation: Reservation, nodes: Iterable[int]) -> None:
         """Update the room that is free now and beside a reservation on some nodes."""
         layout, free, beside = restricted.layout, self._world.room.free, reservation.nodes
         for node in nodes:
@@ -215,24 +215,26 @@ class Backfill:
         """Start jobs of queues with room, in their order, if they end by a reservation or fit beside it."""
         engine, world = self._engine, self._world
         longest = reservation.start - world.now
-        restricted = self._restricted(reservation)
+        restricted = self._restricted_room(reservation)
         heads: list[tuple[Entry, int]] = []
         beside: dict[int, bool] = {}  # queue -> its jobs still have room beside the reservation
 
         def follow(number: int, last: Entry) -> None:
             """Add the first job of a queue behind an entry that may start."""
-            entry = self._next(number, last, skipped, None if beside[number] else longest)
+            entry = self._next_entry(number, last, skipped, None if beside[number] else longest)
             if entry is not None:
                 heapq.heappush(heads, (entry, number))
 
         for number in open_to:
-            beside[number] = self._fits(world.shapes[number], restricted, reservation) is not None
+            beside[number] = self._fits_beside(world.shapes[number], restricted, reservation) is not None
             follow(number, ())
         while heads:
             entry, number = heapq.heappop(heads)
             job, shape = world.jobs[entry[-1]], world.shapes[number]
             long = self._ticks[job.number] > longest
-            nodes = self._fits(shape, restricted, reservation) if long else places(shape, world.room, world.alive)
+            nodes = (
+                self._fits_beside(shape, restricted, reservation) if long else places(shape, world.room, world.alive)
+            )
             if nodes is None:
                 if long:
                     beside[number] = False
@@ -245,17 +247,17 @@ class Backfill:
                 for node, need in zip(nodes, shape.needs, strict=True):
                     if node in reservation.nodes:
                         reservation.nodes[node] -= need
-            self._restrict(restricted, reservation, nodes)
+            self._restrict_nodes(restricted, reservation, nodes)
             follow(number, entry)
 
-    def _fits(self, shape: Shape, restricted: FreeCapacity, reservation: Reservation) -> tuple[int, ...] | None:
+    def _fits_beside(self, shape: Shape, restricted: FreeCapacity, reservation: Reservation) -> tuple[int, ...] | None:
         """Return the nodes of a job that outlasts the start of a reservation."""
         if reservation.tasks is not None and shape.count > reservation.tasks:
             return None
         nodes = places(shape, restricted, self._world.alive)
         return None if nodes is None else tuple(nodes)
 
-    def _next(self, number: int, last: Entry, skipped: set[int], longest: int | None) -> Entry | None:
+    def _next_entry(self, number: int, last: Entry, skipped: set[int], longest: int | None) -> Entry | None:
         """Return the first entry of a queue behind another entry, among jobs of at most `longest` ticks."""
         queue = self._engine.queues[number]
         first = bisect_right(queue.entries, last, queue.head) if last else queue.head

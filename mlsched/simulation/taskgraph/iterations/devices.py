@@ -47,19 +47,19 @@ class Devices:
             self.leave(job, task)
         for job, task, node, gpu in sorted(coming, key=lambda row: row[3] < 0):
             need = self._need[self._jobs.span(job)[0] + task]
-            taken = gpus.taken(self.free[node], need, self.unit, gpu)
-            self.free[node, taken] -= min(need, self.unit)
+            gpu_set = gpus.taken(self.free[node], need, self.unit, gpu)
+            self.free[node, gpu_set] -= min(need, self.unit)
             if need >= self.unit:
-                self._holder[0, node, taken], self._holder[1, node, taken] = job, task
-            self._of[job, task] = (node, taken)
+                self._holder[0, node, gpu_set], self._holder[1, node, gpu_set] = job, task
+            self._of[job, task] = (node, gpu_set)
 
     def leave(self, job: int, task: int) -> None:
         """Release the resources of a task."""
-        node, taken = self._of.pop((job, task))
+        node, gpu_set = self._of.pop((job, task))
         need = self._need[self._jobs.span(job)[0] + task]
-        self.free[node, taken] += min(need, self.unit)
+        self.free[node, gpu_set] += min(need, self.unit)
         if need >= self.unit:
-            self._holder[:, node, taken] = -1
+            self._holder[:, node, gpu_set] = -1
 
     def of(self, job: int, count: int) -> tuple[tuple[int, ...], ...]:
         """Return the GPUs of each of the `count` tasks of a job; empty for pooled GPUs."""
@@ -73,8 +73,8 @@ class Devices:
 
     def named(self, job: int, task: int) -> int:
         """Return the one GPU of which a task uses a part or the total; -1 for none or several."""
-        taken = self.of_task(job, task) if self.unit else ()
-        return taken[0] if len(taken) == 1 else -1
+        gpu_set = self.of_task(job, task) if self.unit else ()
+        return gpu_set[0] if len(gpu_set) == 1 else -1
 
     def seen(self) -> Holdings:
         """Return the current holders; the result changes with the books."""

@@ -118,10 +118,10 @@ class Engine:
 
     def arrive(self, job: JobState) -> None:
         """Add a job to the system."""
-        asked = self._asked[job.template]
-        self._there[asked] += 1
-        if self._there[asked] == 1:
-            self._count()
+        demand_set = self._asked[job.template]
+        self._there[demand_set] += 1
+        if self._there[demand_set] == 1:
+            self._count_demands()
         if self._backfill is not None:
             self._backfill.count(job, 1)
         self.wait(job)
@@ -129,36 +129,36 @@ class Engine:
     def leave(self, job: JobState) -> None:
         """Remove a job."""
         job.shown = None  # it refers to the job
-        asked = self._asked[job.template]
-        self._there[asked] -= 1
-        if not self._there[asked]:
-            del self._there[asked]
-            self._count()
+        demand_set = self._asked[job.template]
+        self._there[demand_set] -= 1
+        if not self._there[demand_set]:
+            del self._there[demand_set]
+            self._count_demands()
         if self._backfill is not None:
             self._backfill.count(job, -1)
 
-    def _count(self) -> None:
+    def _count_demands(self) -> None:
         """Update the counted resources: shares and fullness count those that some job in the system demands."""
         demanded = tuple(any(column) for column in zip(*self._there, strict=True))
         if demanded and demanded != self._demanded:
             self._demanded = demanded
             self.world.room.layout.weigh(demanded)
             self.facts.count_shares(list(demanded))
-            self._key_again()
+            self._recompute_keys()
 
-    def _key_again(self) -> None:
+    def _recompute_keys(self) -> None:
         """Compute the keys of all jobs."""
         for queue in self.filled.values():
             numbers = [entry[-1] for entry in queue]
             queue.entries, queue.head = [], 0
             for number in numbers:
                 job = self.world.jobs[number]
-                job.entry = self._entry(job)
+                job.entry = self._queue_entry(job)
                 queue.entries.append(job.entry)
             queue.entries.sort()
-        self._rank_again(0)
+        self._rerank_from(0)
 
-    def _entry(self, job: JobState) -> Entry:
+    def _queue_entry(self, job: JobState) -> Entry:
         number = job.number
         arrival = self.world.arrivals[number]
         key = self.order.keyed(self.shown(job))
@@ -168,18 +168,18 @@ class Engine:
 
     def shown(self, job: JobState) -> RunningJob:
         """Return a job in the form for keys."""
-        shown: RunningJob = job.shown or RunningJob(self.facts, job)
-        job.shown = shown
-        return shown
+        job_view: RunningJob = job.shown or RunningJob(self.facts, job)
+        job.shown = job_view
+        return job_view
 
-    def _number(self, job: JobState) -> int:
+    def _queue_number(self, job: JobState) -> int:
         """Return the number of the queue of a job."""
         return job.template if self._shares is None else self._shares.number(job)
 
     def wait(self, job: JobState) -> None:
         """Add a waiting job."""
-        job.entry = self._entry(job)
-        number = self._number(job)
+        job.entry = self._queue_entry(job)
+        number = self._queue_number(job)
         queue = self.queues.get(number)
         if queue is None:
             queue = self.queues[number] = Queue(number, self.world.shapes[job.template])
@@ -191,11 +191,11 @@ class Engine:
         if self.order.rises is not None and (time := self.order.rises(self.shown(job))) is not None:
             heapq.heappush(self._rises, (time, job.number, job.serial))
 
-    def _take(self, job: JobState) -> None:
+    def _take_entry(self, job: JobState) -> None:
         """Remove a waiting job."""
         if self._backfill is not None:
             self._backfill.take(job)
-        queue = self.queues[self._number(job)]
+        queue = self.queues[self._queue_number(job)]
         queue.remove(job.entry)
         if queue.head == len(queue.entries):
             del self.filled[queue.number]
@@ -203,7 +203,7 @@ class Engine:
 
     def start(self, job: JobState, nodes: tuple[int, ...]) -> None:
         """Start a waiting job."""
-        self._take(job)
+        self._take_entry(job)
         self.world.begin(job, nodes)
 
     def runs(self, job: JobState) -> None:
@@ -214,7 +214,7 @@ class Engine:
             self._shares.change(job, 1)
         if not self.preempts:
             return
-        job.rank = self._entry(job)
+        job.rank = self._queue_entry(job)
         insort(self.ranked, (job.rank, job), key=preempt.rank)
         if self.order.until is not None and (time := self.order.until(self.shown(job))) is not None:
             heapq.heappush(self._changes, (time, job.number, job.serial))
@@ -237,12 +237,12 @@ class Engine:
         if not self.world.asks():
             return None
         self.decisions += 1
-        return self._serve()
+        return self._serve_jobs()
 
-    def _serve(self) -> int | None:
+    def _serve_jobs(self) -> int | None:
         if self.order.ages:
-            self._key_again()
-        self._promote()
+            self._recompute_keys()
+        self._promote_due_jobs()
         if self._shares is not None:
             self._shares.serve()
             return None
@@ -293,7 +293,7 @@ class Engine:
         """Rank the jobs again whose keys have changed by now."""
         if self.order.until is None:
             if not self._falls:
-                self._rank_again(0)
+                self._rerank_from(0)
             return
         while self._changes and self._changes[0][0] <= self.world.now:
             _, number, serial = heapq.heappop(self._changes)
@@ -302,21 +302,21 @@ class Engine:
                 self.stops(job)
                 self.runs(job)
 
-    def _rank_again(self, first: int) -> None:
+    def _rerank_from(self, first: int) -> None:
         """Rank the jobs from a position on again."""
         if self.preempts:
-            ranked = self.ranked[:first]
+            leading = self.ranked[:first]
             for _, job in self.ranked[first:]:
-                job.rank = self._entry(job)
-                ranked.append((job.rank, job))
-            ranked.sort(key=preempt.rank)
-            self.ranked = ranked
+                job.rank = self._queue_entry(job)
+                leading.append((job.rank, job))
+            leading.sort(key=preempt.rank)
+            self.ranked = leading
 
     def rank_from(self, entry: Entry) -> int:
         """Return the position of the first running job behind an entry; falling keys are recomputed there."""
         at = bisect_left(self.ranked, entry, key=preempt.rank)
         if self._falls and at < len(self.ranked):
-            self._rank_again(at)
+            self._rerank_from(at)
             at = bisect_left(self.ranked, entry, key=preempt.rank)
         return at
 
@@ -330,7 +330,7 @@ class Engine:
         """Return the time of the next promotion of a waiting job, if any."""
         return _first(self._rises, self.world.jobs)
 
-    def _promote(self) -> None:
+    def _promote_due_jobs(self) -> None:
         """Promote the due jobs, except those that have just stopped."""
         now, just_stopped = self.world.now, []
         while (times := self._next_rise()) and times[0] <= now:
@@ -341,7 +341,7 @@ class Engine:
                 continue
             assert self.order.promote is not None, "an order that tells when jobs rise promotes them"
             self.order.promote(self.shown(job))
-            self._take(job)
+            self._take_entry(job)
             self.wait(job)
         for rise in just_stopped:
             heapq.heappush(self._rises, rise)

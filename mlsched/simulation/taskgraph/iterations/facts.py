@@ -54,19 +54,19 @@ class Facts:
         if begin >= 0 and (over := (ticks := self.world.now - begin) * WHOLE - state.head) >= 0:
             gained = 1 + over // (state.cycle or 1)  # iterations that have ended in the current segment
             length = self.true[number]
-            left = length - ticks - (state.head + (gained - 1) * state.cycle) // -WHOLE
+            rest = length - ticks - (state.head + (gained - 1) * state.cycle) // -WHOLE
             later -= gained
         else:
             length = self.true[number] if state.finished > 0 else self.told[number]
-            left = length - length * state.part // WHOLE if state.state[0] else length
+            rest = length - length * state.part // WHOLE if state.state[0] else length
             if begin >= 0:
                 start = max(state.start) if start is None else start
                 if state.cost > 0:
                     start = max(start, min(begin - (-state.cost // WHOLE), self.world.now))
-                left -= self.world.now - start
-        if left <= 0:
-            left = min(length, 1)
-        return later * length + left if later > 0 else left
+                rest -= self.world.now - start
+        if rest <= 0:
+            rest = min(length, 1)
+        return later * length + rest if later > 0 else rest
 
 
 class RunningJob:
@@ -159,10 +159,10 @@ class RunningJob:
     def finished(self) -> int:
         """Return the finished iterations."""
         state = self._state
-        done = max(self._facts.world.now - state.begin, 0) * WHOLE
-        if state.begin < 0 or done < state.head:
+        parts_done = max(self._facts.world.now - state.begin, 0) * WHOLE
+        if state.begin < 0 or parts_done < state.head:
             return state.finished
-        return state.finished + 1 + (done - state.head) // max(state.cycle, 1)
+        return state.finished + 1 + (parts_done - state.head) // max(state.cycle, 1)
 
     @property
     def iterations_left(self) -> int:

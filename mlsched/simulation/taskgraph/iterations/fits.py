@@ -50,8 +50,8 @@ def oversize_on(jobs: Jobs, template: int, nodes: npt.NDArray[np.bool_]) -> str:
         # Counted in parts of any task's demand, rounded down, the tasks on a node are within its capacity.
         for part in {1, *demand[demand > 0].tolist()}:
             if (demand // part * count).sum() > (capacity // part).sum():
-                asked = sorted(zip(demand.tolist(), count.tolist(), strict=True))
-                sizes = " and ".join(f"{many} of {amount(size, name)}" for size, many in asked)
+                asked_values = sorted(zip(demand.tolist(), count.tolist(), strict=True))
+                sizes = " and ".join(f"{many} of {amount(size, name)}" for size, many in asked_values)
                 return f"ask for tasks all at once, {shorten(sizes, 60)}, and never fit the nodes together"
     return ""
 
@@ -83,17 +83,17 @@ def overload(jobs: Jobs) -> list[str]:
     span = float(np.ptp(jobs.arrival)) if len(jobs.arrival) else 0.0
     length = np.zeros(len(jobs.gang))
     np.maximum.at(length, jobs.task_template, jobs.duration)
-    held = np.zeros((len(jobs.gang), len(jobs.resources)))
-    np.add.at(held, jobs.task_template, jobs.demand)
+    use = np.zeros((len(jobs.gang), len(jobs.resources)))
+    np.add.at(use, jobs.task_template, jobs.demand)
     ticks = length[jobs.template] * (jobs.scale / WHOLE) * jobs.max_iterations * jobs.fastest
     within = np.minimum(ticks, jobs.arrival[-1] - jobs.arrival) if span else ticks  # the rest cannot be done by then
-    work = (held[jobs.template] * within[:, None]).sum(axis=0)
+    work = (use[jobs.template] * within[:, None]).sum(axis=0)
     overloaded = []
-    for name, asked, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
-        backlog = asked / there - span if there else 0.0
+    for name, load, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
+        backlog = load / there - span if there else 0.0
         if span and backlog > LONG_QUEUE * ticks.mean():
             overloaded.append(
-                f"the offered load on {called(name)} is {asked / (there * span):.2f} times the cluster's capacity: "
+                f"the offered load on {called(name)} is {load / (there * span):.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog:.0f} ticks of work wait"
             )
     return overloaded

@@ -105,39 +105,39 @@ def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, s
     options = {"seed": seed, **dataclasses.asdict(settings)}
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
-    log, given = trace, nodes
-    listed, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
-    trace, changed = _changed(trace, settings.attempts, settings.arrive, settings.unlogged)
-    asked = Asked.of(trace, nodes)
-    kept, said = asked.rows, [*asked.said, *changed]
-    submit = trace.submit[kept]
-    length, killed = of_log.killed(trace, kept, settings.limits)
+    log, given_nodes = trace, nodes
+    node_list, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
+    trace, changed = _changed_trace(trace, settings.attempts, settings.arrive, settings.unlogged)
+    demands = Asked.of(trace, nodes)
+    rows, notes = demands.rows, [*demands.said, *changed]
+    submit = trace.submit[rows]
+    length, killed = of_log.killed(trace, rows, settings.limits)
     ticks = np.maximum(length, 1) / (1000 * settings.tick)
     arrival = np.floor((submit - submit[0]) / (settings.arrivals * settings.tick)).astype(np.int64)
     if nodes is None:
-        nodes, how = sized.for_load(asked, arrival, ticks, settings.load or sized.LOAD)
-        said.append(how)
-    said += _rounded(submit, arrival, settings.arrivals * settings.tick, ticks)
-    costs = np.where(trace.pause_cost_ms[kept] < 0, round(1000 * settings.pause_cost), trace.pause_cost_ms[kept])
+        nodes, how = sized.for_load(demands, arrival, ticks, settings.load or sized.LOAD)
+        notes.append(how)
+    notes += _rounding_notes(submit, arrival, settings.arrivals * settings.tick, ticks)
+    costs = np.where(trace.pause_cost_ms[rows] < 0, round(1000 * settings.pause_cost), trace.pause_cost_ms[rows])
     eligible, of_class, where = of_log.eligible(
-        trace, kept, listed, len(nodes), settings.partitions, settings.gpu_types
+        trace, rows, node_list, len(nodes), settings.partitions, settings.gpu_types
     )
-    kinds = typed(trace, kept, listed, eligible, of_class, settings.throughputs, settings.measured_on)
+    kinds = typed(trace, rows, node_list, eligible, of_class, settings.throughputs, settings.measured_on)
     if kinds is not None:
         eligible, of_class = kinds.eligible, kinds.of_class
-    rates = kinds.said if kinds else alike(trace, kept, listed, settings.gpu_types == "log")
-    priority, order = of_log.priorities(trace, kept, settings.classes)
-    said += [sentence for sentence in (killed, where, order, rates) if sentence]
-    demand = asked.by_gpu()
-    used, gpu = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0)), RESOURCES.index("gpu_milli")
-    made = made_gangs(
+    rates = kinds.said if kinds else alike(trace, rows, node_list, settings.gpu_types == "log")
+    priority, order = of_log.priorities(trace, rows, settings.classes)
+    notes += [sentence for sentence in (killed, where, order, rates) if sentence]
+    demand = demands.by_gpu()
+    columns, gpu = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0)), RESOURCES.index("gpu_milli")
+    workload = made_gangs(
         Cluster(
-            capacity=nodes[:, used],
-            resources=tuple(RESOURCES[r] for r in used.tolist()),
+            capacity=nodes[:, columns],
+            resources=tuple(RESOURCES[r] for r in columns.tolist()),
             gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
             tick_ms=1000 * settings.tick,
         ),
-        tasks=_tasks(asked, used, nodes, eligible, of_class, settings.shape, trace.node_count[kept]),
+        tasks=_shaped_tasks(demands, columns, nodes, eligible, of_class, settings.shape, trace.node_count[rows]),
         eligible=eligible,
         classes=of_class,
         pause_cost=costs * (WHOLE // 1000) // settings.tick,
@@ -145,92 +145,94 @@ def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, s
         arrival=arrival,
         ticks=ticks,
         iteration=settings.iteration / settings.tick,
-        factor=1 + settings.error * np.random.default_rng([seed, len(kept)]).uniform(-2, 2, len(kept)),
-        source=f"{trace.source}; gangs; shape={settings.shape}; a pause costs {_costs(costs)}; "
+        factor=1 + settings.error * np.random.default_rng([seed, len(rows)]).uniform(-2, 2, len(rows)),
+        source=f"{trace.source}; gangs; shape={settings.shape}; a pause costs {_pause_cost_text(costs)}; "
         f"movement={settings.movement}; "
         f"ticks of {settings.tick} s; iterations of {settings.iteration} s; estimates off by {settings.error:g}; "
-        f"arrival rate x {settings.arrivals:g}{''.join(f'; {sentence}' for sentence in said)}",
+        f"arrival rate x {settings.arrivals:g}{''.join(f'; {sentence}' for sentence in notes)}",
     )
-    made = made.replace(
-        **of_log.of_users(trace, kept, settings.tick),
-        **of_log.logged(trace, kept, int(submit[0])),
+    workload = workload.replace(
+        **of_log.of_users(trace, rows, settings.tick),
+        **of_log.logged(trace, rows, int(submit[0])),
         priority=priority,
-        node_names=() if listed is None else listed.ids,
+        node_names=() if node_list is None else node_list.ids,
         rate_ppm=max(1, round(WHOLE * settings.arrivals)),
         **(kinds.fields() if kinds else {}),
     )
-    if given is None and len(made.logged_job):
+    if given_nodes is None and len(workload.logged_job):
         if not settings.load and settings.arrivals == 1:
-            return _as_logged(made, asked, lambda nodes: from_trace(log, nodes, **options))
-        made = made.replace(made_for_load=1)
+            return _on_logged_peak(workload, demands, lambda nodes: from_trace(log, nodes, **options))
+        workload = workload.replace(made_for_load=1)
     if settings.failures:
-        made = made.replace(**of_log.failing(made, settings.failures, listed, settings.arrivals * 1000 * settings.tick))
-    return _without_oversize(made) if settings.oversize == "drop" else made
+        workload = workload.replace(
+            **of_log.failing(workload, settings.failures, node_list, settings.arrivals * 1000 * settings.tick)
+        )
+    return _without_oversize(workload) if settings.oversize == "drop" else workload
 
 
-def _as_logged(made: Jobs, asked: Asked, again: Callable[[IntArray | Nodes], Jobs]) -> Jobs:
+def _on_logged_peak(workload: Jobs, demands: Asked, again: Callable[[IntArray | Nodes], Jobs]) -> Jobs:
     """Return the workload on nodes by the log's own peak: the named ones, or equal ones if a job does not fit on these.
 
     Args:
-        made: The workload on any nodes.
-        asked: Demands of the jobs.
+        workload: The workload on any nodes.
+        demands: Demands of the jobs.
         again: Builds the workload on given nodes.
     """
-    if (named := sized.by_names(made)) is not None:
-        nodes, how = named
-        found = again(nodes)
-        if not never_start(found):
-            return sized.enlarged(found.replace(source=f"{found.source}; {how}"))
-    equal, how = sized.by_peak(made, asked)
-    found = again(equal)
-    return sized.enlarged(found.replace(source=f"{found.source}; {how}"))
+    if (log_nodes := sized.by_names(workload)) is not None:
+        nodes, how = log_nodes
+        fitting_workload = again(nodes)
+        if not never_start(fitting_workload):
+            return sized.enlarged(fitting_workload.replace(source=f"{fitting_workload.source}; {how}"))
+    equal, how = sized.by_peak(workload, demands)
+    fitting_workload = again(equal)
+    return sized.enlarged(fitting_workload.replace(source=f"{fitting_workload.source}; {how}"))
 
 
-def _changed(trace: Trace, attempts: str, arrive: str, unlogged: str) -> tuple[Trace, list[str]]:
+def _changed_trace(trace: Trace, attempts: str, arrive: str, unlogged: str) -> tuple[Trace, list[str]]:
     """Return the trace changed by these options, and a description of the changes."""
-    said = []
-    if unlogged == "drop" and len(known := np.unique(trace.runs.job)) < len(trace):
-        said.append(f"{len(trace) - len(known)} jobs left out of which the log does not say when they ran")
-        if not len(known):
+    notes = []
+    if unlogged == "drop" and len(known_jobs := np.unique(trace.runs.job)) < len(trace):
+        notes.append(f"{len(trace) - len(known_jobs)} jobs left out of which the log does not say when they ran")
+        if not len(known_jobs):
             raise InvalidInput(f"{shorten(trace.source, 100)}: does not say of any job when it ran; read start=COLUMN")
-        trace = picked(trace, known, trace.submit[known])
+        trace = picked(trace, known_jobs, trace.submit[known_jobs])
     if attempts == "separate":
         trace, more = separated(trace)
-        said.append(f"every run of an interrupted job is a job: {more} more")
-    elif (again := _interrupted(trace)) > 0:
-        said.append(f"{again} jobs were interrupted: their runs are one job (attempts=separate: a job each)")
+        notes.append(f"every run of an interrupted job is a job: {more} more")
+    elif (again := _count_requeued(trace)) > 0:
+        notes.append(f"{again} jobs were interrupted: their runs are one job (attempts=separate: a job each)")
     if arrive == "eligible":
-        trace, moved = from_eligible(trace)
-        said.append(f"{moved} jobs come when they are eligible, after their submit")
+        trace, later_jobs = from_eligible(trace)
+        notes.append(f"{later_jobs} jobs come when they are eligible, after their submit")
     elif (trace.eligible_ms != ABSENT).any():
         later = int((trace.eligible_ms >= 1000 * (trace.submit + 1)).sum())
-        said += [f"{later} jobs were eligible after their submit only (arrive=eligible)"] if later else []
+        notes += [f"{later} jobs were eligible after their submit only (arrive=eligible)"] if later else []
     if any(trace.after):
         waiting = sum(map(bool, trace.after))
-        said.append(f"{waiting} jobs of the log wait for others: that does not count (arrive=eligible comes near)")
-    return trace, said
+        notes.append(f"{waiting} jobs of the log wait for others: that does not count (arrive=eligible comes near)")
+    return trace, notes
 
 
-def _interrupted(trace: Trace) -> int:
+def _count_requeued(trace: Trace) -> int:
     """Return the number of jobs that ran again after they had ended."""
     runs = trace.runs
     again = (runs.job[1:] == runs.job[:-1]) & (runs.start_ms[1:] >= runs.end_ms[:-1])
     return len(np.unique(runs.job[1:][again]))
 
 
-def _rounded(submit: IntArray, arrival: IntArray, tick: float, ticks: Floats) -> list[str]:
+def _rounding_notes(submit: IntArray, arrival: IntArray, tick: float, ticks: Floats) -> list[str]:
     """Describe submissions that are rounded down to ticks, and jobs that are short compared with a tick."""
-    said = []
+    notes = []
     if late := round(float(((submit - submit[0]) - arrival * tick).max(initial=0)), 3):
-        said.append(f"submits rounded down by up to {late:.4g} s")
+        notes.append(f"submits rounded down by up to {late:.4g} s")
     if len(ticks) and np.median(ticks) < SHORT:
-        said.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
-    return said
+        notes.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
+    return notes
 
 
-def _tasks(
-    asked: Asked,
-    used: IntArray,
+def _shaped_tasks(
+    demands: Asked,
+    columns: IntArray,
     nodes: IntArray,
     eligible: IntArray,
     of_class: IntArray,
@@ -240,28 +242,34 @@ def _tasks(
     """Return the use of each task of each job, shape (tasks, used resources), shaped by the nodes of its class.
 
     Args:
-        asked: Demands of the jobs.
-        used: Used resources.
+        demands: Demands of the jobs.
+        columns: Used resources.
         nodes: Capacities of the nodes.
         eligible: Nodes of each class.
         of_class: Class of each job.
         shape: Option of that name.
         node_count: Logged number of nodes of each job.
     """
-    counted = used.tolist().index(asked.counted)
-    tasks: list[IntArray] = [asked.of_jobs[:0]] * len(of_class)
+    task_column = columns.tolist().index(demands.counted)
+    tasks: list[IntArray] = [demands.of_jobs[:0]] * len(of_class)
     for number, may in enumerate(eligible == 1):
         those = np.flatnonzero(of_class == number)
-        stated = [asked.of_tasks[job][:, used] for job in those.tolist()] if asked.of_tasks else []
+        stated = [demands.of_tasks[job][:, columns] for job in those.tolist()] if demands.of_tasks else []
         made_of = shapes(
-            asked.of_jobs[those][:, used], nodes[may][:, used], counted, shape, 1000, node_count[those], stated
+            demands.of_jobs[those][:, columns],
+            nodes[may][:, columns],
+            task_column,
+            shape,
+            1000,
+            node_count[those],
+            stated,
         )
         for job, rows in zip(those.tolist(), made_of, strict=True):
             tasks[job] = rows
     return tasks
 
 
-def _costs(milliseconds: IntArray) -> str:
+def _pause_cost_text(milliseconds: IntArray) -> str:
     """Describe the costs of pauses."""
     low, high = milliseconds.min() / 1000, milliseconds.max() / 1000
     return f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
@@ -270,6 +278,6 @@ def _costs(milliseconds: IntArray) -> str:
 def _without_oversize(jobs: Jobs) -> Jobs:
     """Remove the jobs that never fit the cluster; the source gives their number."""
     fits = np.array([not too_large(jobs, template) for template in range(len(jobs.gang))])
-    kept = np.flatnonzero(fits[jobs.template])
-    dropped = len(jobs.template) - len(kept)
-    return jobs.replace(**jobs.only(kept), source=f"{jobs.source}; {dropped} jobs that never fit left out")
+    rows = np.flatnonzero(fits[jobs.template])
+    dropped = len(jobs.template) - len(rows)
+    return jobs.replace(**jobs.only(rows), source=f"{jobs.source}; {dropped} jobs that never fit left out")

@@ -61,9 +61,9 @@ def made_gangs(
         classes: Class of each job.
     """
     count = len(arrival)
-    known = {number: (len(rows), *rows.ravel().tolist()) for number, rows in {id(rows): rows for rows in tasks}.items()}
+    keys = {number: (len(rows), *rows.ravel().tolist()) for number, rows in {id(rows): rows for rows in tasks}.items()}
     of_class = [0] * count if classes is None else classes.tolist()
-    kinds = [(number, *known[id(rows)]) for number, rows in zip(of_class, tasks, strict=True)]
+    kinds = [(number, *keys[id(rows)]) for number, rows in zip(of_class, tasks, strict=True)]
     alike = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
     template = np.array([alike[kind] for kind in kinds], dtype=np.int64)
     first = np.unique(template, return_index=True)[1].tolist()

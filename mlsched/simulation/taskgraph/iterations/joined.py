@@ -84,41 +84,41 @@ def joined(
     if path is None:
         raise InvalidInput(f"trace: {trace!r}, expected a log, sample:NAME or data:NAME")
     log = read_trace(path, limit=jobs or None)
-    kept = np.flatnonzero((log.gpu_count > 0) & ((log.gpu_count <= largest) | (largest == 0)))
-    if not kept.size:
+    rows = np.flatnonzero((log.gpu_count > 0) & ((log.gpu_count <= largest) | (largest == 0)))
+    if not rows.size:
         raise InvalidInput(f"{log.source}: holds no job with a GPU; check jobs and largest")
-    rng = np.random.default_rng([seed, len(kept)])
+    rng = np.random.default_rng([seed, len(rows)])
     models = _Models(profiles, curves, iterations, error)
-    running = np.maximum(log.duration_ms[kept] / 1000, 1.0)
-    sizes = log.gpu_count[kept]
+    running = np.maximum(log.duration_ms[rows] / 1000, 1.0)
+    sizes = log.gpu_count[rows]
     if sizes.max() > MOST_GPUS:
-        name = shown(log.ids[int(kept[sizes.argmax()])])
+        name = shown(log.ids[int(rows[sizes.argmax()])])
         raise InvalidInput(
             f"{log.source}: job {name} asks for {sizes.max()} GPUs: expected at most {MOST_GPUS}; set largest"
         )
-    most = rng.integers(max(1, iterations // 2), iterations + 1, len(kept))
+    most = rng.integers(max(1, iterations // 2), iterations + 1, len(rows))
     most = np.minimum(most, np.maximum(running // SHORTEST, 1).astype(np.int64))
     template = models.templates(rng, sizes, most, running / most / batch)
     columns = models.made.arrays
     path_ticks = np.array(models.made.path)[template]
     scale = np.maximum(np.rint(running * WHOLE / (most * path_ticks)), 1).astype(np.int64)
-    told = scale * (1 + error * mlfs.errors(rng, len(kept)))
-    arrival = np.floor((log.submit[kept] - log.submit[kept[0]]) / arrivals).astype(np.int64)
+    estimate = scale * (1 + error * mlfs.errors(rng, len(rows)))
+    arrival = np.floor((log.submit[rows] - log.submit[rows[0]]) / arrivals).astype(np.int64)
     return Jobs(
-        **mlfs.cluster(servers or _servers(sizes, running, arrival, load)),
+        **mlfs.cluster(servers or _servers_for_load(sizes, running, arrival, load)),
         **columns,
         **models.losses,
         template=template,
         arrival=arrival,
         scale=scale,
-        told=np.maximum(np.rint(told), 1).astype(np.int64),
-        **mlfs.agreed(rng, columns["accuracy"][2 * template], most, arrival, running * told / scale),
-        job_names=tuple(log.ids[row] for row in kept.tolist()),
-        source=_said(log, len(kept), models, seed, arrivals, batch),
+        told=np.maximum(np.rint(estimate), 1).astype(np.int64),
+        **mlfs.agreed(rng, columns["accuracy"][2 * template], most, arrival, running * estimate / scale),
+        job_names=tuple(log.ids[row] for row in rows.tolist()),
+        source=_source_text(log, len(rows), models, seed, arrivals, batch),
     )
 
 
-def _servers(sizes: IntArray, running: mlfs.Floats, arrival: IntArray, load: float) -> int:
+def _servers_for_load(sizes: IntArray, running: mlfs.Floats, arrival: IntArray, load: float) -> int:
     """Return the servers for this load on their GPUs while jobs arrive.
 
     They have room for the largest job with its parameter server.
@@ -128,7 +128,7 @@ def _servers(sizes: IntArray, running: mlfs.Floats, arrival: IntArray, load: flo
     return max(count, -(-int(sizes.max()) // mlfs.GPUS_A_SERVER))
 
 
-def _said(log: Trace, jobs: int, models: _Models, seed: int, arrivals: float, batch: float) -> str:
+def _source_text(log: Trace, jobs: int, models: _Models, seed: int, arrivals: float, batch: float) -> str:
     """Describe the workload for its source."""
     more = len(log) - jobs
     return (
@@ -142,15 +142,15 @@ class _Models:
     """Models that jobs train, and the templates made of them."""
 
     def __init__(self, profiles: str, curves: str, iterations: int, error: float) -> None:
-        measured = read_profiles(profiles) if profiles else {}
-        runs = [run for run in algoperf.read_curves(curves, split="validation") if _falls(run)] if curves else []
+        measured_models = read_profiles(profiles) if profiles else {}
+        runs = [run for run in algoperf.read_curves(curves, split="validation") if _loss_falls(run)] if curves else []
         if curves and not runs:
             raise InvalidInput(f"{curves}: holds no run whose validation loss falls; give another file")
         self.iterations, self.error, self.made = iterations, error, mlfs.Templates()
-        self._kinds: list[Algorithm | Any] = [*ALGORITHMS.values(), *measured.values()]
+        self._kinds: list[Algorithm | Any] = [*ALGORITHMS.values(), *measured_models.values()]
         self._runs, self._losses = runs, list[IntArray]()
         self.said = f"{len(ALGORITHMS)} algorithms' graphs"
-        self.said += f", {len(measured)} of {shown_path(profiles)}" if measured else ""
+        self.said += f", {len(measured_models)} of {shown_path(profiles)}" if measured_models else ""
         self.said += f", and {len(runs)} learning curves of {shown_path(curves)}" if runs else ""
 
     @property
@@ -177,10 +177,10 @@ class _Models:
         rows, template = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
         check_size("graphs x (GPUs + iterations)", float((rows[:, 1] + self.iterations).sum()))
         for kind, size, span, count in rows.tolist():
-            self._add(rng, kind, size, span, count)
+            self._add_template(rng, kind, size, span, count)
         return np.asarray(template.reshape(-1))
 
-    def _add(self, rng: np.random.Generator, kind: int, size: int, span: int, batches: int) -> None:
+    def _add_template(self, rng: np.random.Generator, kind: int, size: int, span: int, batches: int) -> None:
         """Add a template of a model.
 
         Args:
@@ -198,15 +198,15 @@ class _Models:
             stages = partition(model, parts)
             graph = training_graph(stages, share * size // parts, "parameter-server", between, syncing)
         else:
-            pieces = _pieces(model, parts)
-            graph = _replicated(pieces, share * size // len(pieces), between, syncing)
+            pieces = _cut_pieces(model, parts)
+            graph = _replicated_graph(pieces, share * size // len(pieces), between, syncing)
         work = sum(task["work"] for name, task in graph.nodes(data=True) if name != "ps" and name[0] == 0)
         mlfs.add_graph(self.made, rng, graph, work, share)
-        table = self._along(rng, span) if self._runs else mlfs.rising(rng, span)
+        table = self._accuracies_along(rng, span) if self._runs else mlfs.rising(rng, span)
         table = np.pad(table, (0, self.iterations - span), mode="edge")
         self.made.close(size, table, table * (1 + self.error * rng.uniform(-0.1, 0.1)))
 
-    def _along(self, rng: np.random.Generator, span: int) -> mlfs.Floats:
+    def _accuracies_along(self, rng: np.random.Generator, span: int) -> mlfs.Floats:
         """Return accuracies after 0 to `span` iterations along one of the runs, whose losses become a table."""
         run = self._runs[int(rng.integers(len(self._runs)))]
         at = np.linspace(run.steps[0], run.steps[-1], span + 1)
@@ -218,12 +218,12 @@ class _Models:
         return np.asarray(mlfs.GUESSING + (final - mlfs.GUESSING) * fell / fell[-1])
 
 
-def _falls(run: Curve) -> bool:
+def _loss_falls(run: Curve) -> bool:
     """Check that a run's loss, never negative, is lower at its end than at first."""
     return len(run) > 1 and bool(run.losses.min() >= 0) and float(run.losses[-1]) < float(run.losses[0])
 
 
-def _pieces(profile: Any, parts: int) -> Any:
+def _cut_pieces(profile: Any, parts: int) -> Any:
     """Cut a measured model into `parts` pieces, or into half of them, and so on, if its layers do not allow it."""
     tick = sum(time for _, time in profile.nodes(data="time")) / 1000 or 1.0
     while len(pieces := job_graph(profile, parts, tick=tick)) < parts:
@@ -231,7 +231,7 @@ def _pieces(profile: Any, parts: int) -> Any:
     return pieces
 
 
-def _replicated(pieces: Any, replicas: int, between: Link, syncing: Link) -> Any:
+def _replicated_graph(pieces: Any, replicas: int, between: Link, syncing: Link) -> Any:
     """Build the `training_graph` of a measured model's pieces; the last ones send to the parameter server."""
     import networkx as nx
 

@@ -51,7 +51,7 @@ class Segments(Log):
         """Return the columns as lists, and the places as one list per segment."""
         places: dict[str, Any] = {"places": [list(nodes) for nodes in self.places]}
         if self.gpus:
-            places["gpus"] = [[list(held) for held in tasks] for tasks in self.gpus]
+            places["gpus"] = [[list(gpu_list) for gpu_list in tasks] for tasks in self.gpus]
         if self.above:
             places["above"] = self.above
         return {**super().to_json(), **places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
@@ -62,7 +62,7 @@ class Segments(Log):
         rows = rows_of(data, cls.names, others=("places", "gpus", "above", "stops", "wakes"), fill=cls.fill)
         places = [integers(nodes, "log: places") for nodes in lists(data.get("places"), "log: places")]
         gpus = [
-            tuple(integers(held, "log: gpus") for held in lists(tasks, "log: gpus"))
+            tuple(integers(gpu_list, "log: gpus") for gpu_list in lists(tasks, "log: gpus"))
             for tasks in lists(data.get("gpus"), "log: gpus")
         ]
         if len(places) != len(rows) or len(gpus) not in (0, len(rows)):

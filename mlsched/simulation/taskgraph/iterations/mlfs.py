@@ -124,26 +124,26 @@ def mlfs(
     """
     rng = np.random.default_rng([seed, jobs, servers])
     sizes = [g for g in GPUS if g <= min(largest, max(1, servers * GPUS_A_SERVER // 2))]
-    made = _templates(rng, sizes, iterations, batches, error)
-    template = rng.integers(len(made.size), size=jobs)
+    made_values = _draw_templates(rng, sizes, iterations, batches, error)
+    template = rng.integers(len(made_values.size), size=jobs)
     running = hours * HOUR * np.exp(1.5 * rng.standard_normal(jobs))
     most = rng.integers(max(1, iterations // 2), iterations + 1, jobs)
-    path = np.array(made.path)[template]
+    path = np.array(made_values.path)[template]
     scale = np.maximum(np.rint(running * WHOLE / (most * path)), 1).astype(np.int64)
     running = most * path * (scale / WHOLE)
-    held = np.array(made.size)[template]
-    gaps = rng.exponential(float((held * running).sum()) / (load * servers * GPUS_A_SERVER * jobs), jobs)
+    gpus_held = np.array(made_values.size)[template]
+    gaps = rng.exponential(float((gpus_held * running).sum()) / (load * servers * GPUS_A_SERVER * jobs), jobs)
     arrival = np.floor(np.cumsum(gaps) - gaps[0]).astype(np.int64)
-    told = scale * (1 + error * errors(rng, jobs))
-    columns = made.arrays
+    estimate = scale * (1 + error * errors(rng, jobs))
+    columns = made_values.arrays
     return Jobs(
         **cluster(servers),
         **columns,
         template=template,
         arrival=arrival,
         scale=scale,
-        told=np.maximum(np.rint(told), 1).astype(np.int64),
-        **agreed(rng, columns["accuracy"][2 * template], most, arrival, running * told / scale),
+        told=np.maximum(np.rint(estimate), 1).astype(np.int64),
+        **agreed(rng, columns["accuracy"][2 * template], most, arrival, running * estimate / scale),
         source=f"synthetic:mlfs-cluster jobs={jobs} seed={seed} servers={servers} hours={hours:g} load={load:g} "
         f"iterations={iterations} batches={batches} largest={largest} error={error:g}",
     )
@@ -178,7 +178,7 @@ def agreed(
     return {
         "deadline": arrival + np.ceil(np.maximum(1.1 * estimated, patience)).astype(np.int64),
         "urgency": rng.integers(1, 11, jobs),
-        "required": _required(rng, accuracy, most),
+        "required": _required_accuracy(rng, accuracy, most),
         "min_iterations": np.ones(jobs, dtype=np.int64),
         "max_iterations": most,
         "option": np.ones(jobs, dtype=np.int64),
@@ -188,7 +188,9 @@ def agreed(
     }
 
 
-def _templates(rng: np.random.Generator, sizes: list[int], iterations: int, batches: int, error: float) -> Templates:
+def _draw_templates(
+    rng: np.random.Generator, sizes: list[int], iterations: int, batches: int, error: float
+) -> Templates:
     """Draw graphs of every algorithm and number of GPUs, with their accuracy tables.
 
     Args:
@@ -198,7 +200,7 @@ def _templates(rng: np.random.Generator, sizes: list[int], iterations: int, batc
         batches: Mini-batches of an iteration.
         error: Factor on errors of estimates.
     """
-    made = Templates()
+    columns = Templates()
     for algorithm in ALGORITHMS.values():
         for size in sizes:
             for _ in range(VARIETY):
@@ -206,10 +208,10 @@ def _templates(rng: np.random.Generator, sizes: list[int], iterations: int, batc
                 whole = algorithm.cut == "never"
                 stages, replicas = partition(algorithm, 1 if whole else size), size if whole else REPLICAS
                 graph = training_graph(stages, replicas, "parameter-server", between, syncing)
-                add_graph(made, rng, graph, sum(layer.work for layer in algorithm.layers), 1 if whole else REPLICAS)
+                add_graph(columns, rng, graph, sum(layer.work for layer in algorithm.layers), 1 if whole else REPLICAS)
                 table = rising(rng, iterations)
-                made.close(size, table, table * (1 + error * rng.uniform(-0.1, 0.1)))
-    return made
+                columns.close(size, table, table * (1 + error * rng.uniform(-0.1, 0.1)))
+    return columns
 
 
 def links(rng: np.random.Generator, batches: int) -> tuple[Link, Link]:
@@ -259,14 +261,14 @@ def add_graph(made: Templates, rng: np.random.Generator, graph: Any, work: float
         )
         # When a task changes its node, its parameters move as well, four bytes each.
         size_mb = -(-4 * task["parameters"] // 10**6)
-        _edge(made, number[name], number[name], 1, Link(size_mb, -(-size_mb // BANDWIDTH)))
+        _add_edge(made, number[name], number[name], 1, Link(size_mb, -(-size_mb // BANDWIDTH)))
     for u, v, edge in graph.edges(data=True):
-        _edge(made, number[u], number[v], edge["lag"], Link(edge["volume"], edge["delay"]))
+        _add_edge(made, number[u], number[v], edge["lag"], Link(edge["volume"], edge["delay"]))
     made.path.append(max(ends.values()))
 
 
-def _edge(made: Templates, u: int, v: int, lag: int, link: Link) -> None:
-    made.add(edge_from=u, edge_to=v, edge_lag=lag, edge_volume=link.volume, edge_delay=link.delay)
+def _add_edge(columns: Templates, u: int, v: int, lag: int, link: Link) -> None:
+    columns.add(edge_from=u, edge_to=v, edge_lag=lag, edge_volume=link.volume, edge_delay=link.delay)
 
 
 def errors(rng: np.random.Generator, jobs: int) -> Floats:
@@ -275,7 +277,7 @@ def errors(rng: np.random.Generator, jobs: int) -> Floats:
     return np.asarray(mean * rng.uniform(-2, 2, jobs))
 
 
-def _required(rng: np.random.Generator, accuracy: IntArray, most: IntArray) -> IntArray:
+def _required_accuracy(rng: np.random.Generator, accuracy: IntArray, most: IntArray) -> IntArray:
     """Draw required accuracies, 80 to 99 % of each job's last one, ppm."""
     last = accuracy[np.arange(len(most)), np.minimum(most, accuracy.shape[1] - 1)]
     return np.asarray(np.floor(last * rng.uniform(0.8, 0.99, len(most)))).astype(np.int64)

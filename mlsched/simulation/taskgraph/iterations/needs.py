@@ -51,7 +51,7 @@ class Needs:
         self._jobs, self._shapes = jobs, shapes
         self._gang = jobs.gang.tolist()
         able = [np.array(jobs.one_type) & (row > 0) for row in jobs.eligible]  # of each class, shape (types, nodes)
-        packed, index = [sets(rows) for rows in able], [[_index(row) for row in rows] for rows in able]
+        packed, index = [sets(rows) for rows in able], [[_node_index(row) for row in rows] for rows in able]
         self._kinds: list[list[Kind]] = []  # of each template
         for first, end in jobs.tasks:
             rows = np.column_stack([jobs.task_class[first:end], demand[first:end]])
@@ -68,9 +68,9 @@ class Needs:
 
         `gpu_free` has the free amounts of GPUs, shape (nodes, GPUs).
         """
-        return any(self._fits(template, free, gpu_free) for template in waiting)
+        return any(self._all_fit_together(template, free, gpu_free) for template in waiting)
 
-    def _fits(self, template: int, free: FreeCapacity, gpu_free: IntArray) -> bool:
+    def _all_fit_together(self, template: int, free: FreeCapacity, gpu_free: IntArray) -> bool:
         kinds, gang = self._kinds[template], self._gang[template]
         if gang and not free.has(self._shapes[template].whole):
             return False  # each kind may have room separately, but not all together
@@ -78,11 +78,11 @@ class Needs:
             return free.fits(kinds[0].need, self._shapes[template].nodes)
         holds = all if gang else any
         return any(
-            holds(self._many(kind, by, free, gpu_free) >= (kind.number if gang else 1) for kind in kinds)
+            holds(self._count_fitting(kind, by, free, gpu_free) >= (kind.number if gang else 1) for kind in kinds)
             for by in range(len(kinds[0].sets))
         )
 
-    def _many(self, kind: Kind, by: int, free: FreeCapacity, gpu_free: IntArray) -> int:
+    def _count_fitting(self, kind: Kind, by: int, free: FreeCapacity, gpu_free: IntArray) -> int:
         """Return the number of tasks of a kind that fit nodes of a type, at least as far as they are enough."""
         if self._jobs.gpu_unit:
             nodes = kind.nodes[by]
@@ -90,6 +90,6 @@ class Needs:
         return free.number(kind.need, kind.number, kind.sets[by])
 
 
-def _index(among: npt.NDArray[np.bool_]) -> IntArray | slice:
+def _node_index(among: npt.NDArray[np.bool_]) -> IntArray | slice:
     """Return an index of the nodes; a slice avoids copies."""
     return slice(None) if among.all() else np.flatnonzero(among)

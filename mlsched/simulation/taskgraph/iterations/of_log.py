@@ -25,11 +25,11 @@ def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
     for name in ("user", "group", "partition", "status"):
         texts = getattr(trace, name)
         picked = [texts[row] for row in kept.tolist()] if any(texts) else []
-        columns[name], columns[f"{name}_names"] = _numbered(picked, len(kept))
+        columns[name], columns[f"{name}_names"] = _number_texts(picked, len(kept))
     return columns
 
 
-def _numbered(texts: Sequence[str], count: int) -> tuple[IntArray, tuple[str, ...]]:
+def _number_texts(texts: Sequence[str], count: int) -> tuple[IntArray, tuple[str, ...]]:
     """Return a number for each of `count` texts, and the texts by number; empty if all are ''."""
     if not any(texts):
         return np.zeros(count, dtype=np.int64), ()
@@ -55,14 +55,14 @@ def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, st
         order = np.unique(numbers)  # jobs without a number come last
         return np.asarray(np.searchsorted(order, numbers)), f"{len(order)} classes by the priorities of the log"
     names = classes.split("/")
-    found = [trace.qos[row] for row in kept.tolist()]
-    if unknown := sorted(set(found) - set(names)):
+    qos = [trace.qos[row] for row in kept.tolist()]
+    if unknown := sorted(set(qos) - set(names)):
         raise InvalidInput(
             f"classes={shorten(classes)}: there are jobs of {shown(unknown[0])}; name every QoS, the first served "
-            f"first: {'/'.join(sorted(set(found)))}"
+            f"first: {'/'.join(sorted(set(qos)))}"
         )
     rank = {name: len(names) - k - 1 for k, name in enumerate(names)}
-    return np.array([rank[name] for name in found], dtype=np.int64), f"classes by QoS: {' before '.join(names)}"
+    return np.array([rank[name] for name in qos], dtype=np.int64), f"classes by QoS: {' before '.join(names)}"
 
 
 def eligible(
@@ -80,25 +80,27 @@ def eligible(
         partitions, gpu_types: Options of these names.
     """
     rules = []
-    for name, asked, had, option, signs in (
+    for name, is_asked, had, option, signs in (
         ("partition", trace.partition, nodes.partition if nodes else (), partitions, ",|;"),
         ("gpu_type", trace.gpu_type, nodes.model if nodes else (), gpu_types, "|,;"),
     ):
-        of_jobs = [asked[row] for row in kept.tolist()]
+        of_jobs = [is_asked[row] for row in kept.tolist()]
         if option == "log" and any(of_jobs) and any(had):
             rules.append((name, of_jobs, [_names(text, signs) for text in had], signs))
     if not rules:
         some = ["partitions"] if any(trace.partition) and partitions == "log" else []
         some += ["GPU types"] if any(trace.gpu_type) and gpu_types == "log" else []
-        said = f"{' and '.join(some)} of the log do not count: the cluster states none" if some else ""
-        return np.ones((1, count), dtype=np.int64), np.zeros(len(kept), dtype=np.int64), said
+        notes = f"{' and '.join(some)} of the log do not count: the cluster states none" if some else ""
+        return np.ones((1, count), dtype=np.int64), np.zeros(len(kept), dtype=np.int64), notes
     keys = list(zip(*(of_jobs for _, of_jobs, _, _ in rules), strict=True))
     number = {key: k for k, key in enumerate(sorted(set(keys)))}
     rows = np.ones((len(number), count), dtype=np.int64)
     for key, row in number.items():
         for text, (name, _, had_names, signs) in zip(key, rules, strict=True):
-            wanted = _names(text, signs)
-            rows[row] &= np.array([not wanted or not there or bool(wanted & there) for there in had_names], np.int64)
+            job_names = _names(text, signs)
+            rows[row] &= np.array(
+                [not job_names or not there or bool(job_names & there) for there in had_names], np.int64
+            )
             if not rows[row].any():
                 job = trace.ids[int(kept[keys.index(key)])]
                 there = ", ".join(sorted(set().union(*had_names)))
@@ -107,9 +109,9 @@ def eligible(
                     f"{shorten(there, 80)}: correct the list of nodes, or run it anywhere with {name}s=ignore"
                 )
     kinds, again = np.unique(rows, axis=0, return_inverse=True)
-    said = " and ".join({"partition": "partitions", "gpu_type": "GPU types"}[name] for name, *_ in rules)
+    notes = " and ".join({"partition": "partitions", "gpu_type": "GPU types"}[name] for name, *_ in rules)
     classes = again.reshape(-1)[[number[key] for key in keys]]
-    return np.asarray(kinds), np.asarray(classes), f"{said} decide which nodes may run a job"
+    return np.asarray(kinds), np.asarray(classes), f"{notes} decide which nodes may run a job"
 
 
 def _names(text: str, signs: str) -> frozenset[str]:

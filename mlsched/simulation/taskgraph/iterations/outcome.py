@@ -30,32 +30,32 @@ def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
     - traffic: volume of the edges between nodes, for every iteration that ended under the placement (of lag 1 not in a
       job's first); the data fetched by moves is left out.
     """
-    return _jobs(workload, log, log.columns())
+    return _job_columns(workload, log, log.columns())
 
 
-def _jobs(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[str, Any]:
+def _job_columns(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[str, Any]:
     count = len(workload.arrival)
     start, completion = np.full(count, UNLIMITED), workload.arrival.copy()
     np.minimum.at(start, c["job"], c["start"])
     np.maximum.at(completion, c["job"], c["end"])
-    held = np.bincount(c["job"], c["end"] - c["start"], minlength=count).astype(np.int64)
+    placed_ticks = np.bincount(c["job"], c["end"] - c["start"], minlength=count).astype(np.int64)
     iterations = workload.max_iterations.copy()
-    for job, told, _ in log.stops:
-        iterations[job] = told
+    for job, limit, _ in log.stops:
+        iterations[job] = limit
     on_time = _on_time(workload, log, c, iterations, completion)
-    counted = on_time if workload.accuracy_at == "deadline" else iterations
-    column = np.minimum(counted, max(0, workload.accuracy.shape[1] - 1))
+    accuracy_iterations = on_time if workload.accuracy_at == "deadline" else iterations
+    column = np.minimum(accuracy_iterations, max(0, workload.accuracy.shape[1] - 1))
     return {
         "arrival": workload.arrival,
         "start": np.where(start == UNLIMITED, -1, start),
         "completion": completion,
         "jct": completion - workload.arrival,
-        "waiting": completion - workload.arrival - held,
+        "waiting": completion - workload.arrival - placed_ticks,
         "iterations": iterations,
         "on_time": on_time,
         "met": (completion <= workload.deadline).astype(np.int64),
         "accuracy": workload.accuracy[workload.accuracy_table[workload.template], column],
-        "traffic": _traffic(workload, log, iterations),
+        "traffic": _traffic_volume(workload, log, iterations),
         "pauses": np.bincount(c["job"][c["outcome"] == PAUSE], minlength=count),
         "migrations": np.bincount(c["job"][c["outcome"] == MOVE], minlength=count),
     }
@@ -65,52 +65,54 @@ def _on_time(
     workload: Jobs, log: Segments, c: dict[str, IntArray], iterations: IntArray, completion: IntArray
 ) -> IntArray:
     """Return the iterations of each job that ended by its deadline."""
-    found = np.where(completion <= workload.deadline, iterations, 0)
+    on_time = np.where(completion <= workload.deadline, iterations, 0)
     deadlines = workload.deadline[c["job"]]
     for at in np.flatnonzero((completion[c["job"]] > deadlines) & (deadlines >= c["start"])).tolist():
         job, start, end, finished, part, first, cycle, delay, cost, _ = log.rows[at]
         segment = Segment(start, finished, part, log.places[at], first, cycle, delay, cost)
-        found[job] = min(int(iterations[job]), segment.progress(min(int(workload.deadline[job]), end))[0])
-    return found
+        on_time[job] = min(int(iterations[job]), segment.progress(min(int(workload.deadline[job]), end))[0])
+    return on_time
 
 
-def _traffic(workload: Jobs, log: Segments, iterations: IntArray) -> IntArray:
+def _traffic_volume(workload: Jobs, log: Segments, iterations: IntArray) -> IntArray:
     """Return the volume that each job sent between nodes."""
-    sent = np.zeros(len(workload.arrival), dtype=np.int64)
+    sent_volume = np.zeros(len(workload.arrival), dtype=np.int64)
     if not len(workload.edge_from):
-        return sent
+        return sent_volume
     owner = workload.task_template[workload.edge_from]
     edges = {template: np.flatnonzero(owner == template) for template in np.unique(owner).tolist()}
-    left = dict(enumerate(iterations.tolist()))  # finished iterations at the end of the segment, from the last on
+    finished_after = dict(
+        enumerate(iterations.tolist())
+    )  # finished iterations at the end of the segment, from the last on
     for row, nodes in sorted(zip(log.rows, log.places, strict=True), key=lambda r: r[0][1], reverse=True):
-        job, finished, ended = row[0], row[3], left[row[0]] - row[3]
-        left[job] = finished
+        job, finished, ended_iterations = row[0], row[3], finished_after[row[0]] - row[3]
+        finished_after[job] = finished
         of_it = edges.get(int(workload.template[job]))
-        if of_it is None or not ended:
+        if of_it is None or not ended_iterations:
             continue
         place, first = np.array(nodes), workload.span(job)[0]
-        cut = place[workload.edge_from[of_it] - first] != place[workload.edge_to[of_it] - first]
-        times = ended - (workload.edge_lag[of_it] == 1) * (finished == 0)
-        sent[job] += int((workload.edge_volume[of_it] * cut * times).sum())
-    return sent
+        is_cut = place[workload.edge_from[of_it] - first] != place[workload.edge_to[of_it] - first]
+        times = ended_iterations - (workload.edge_lag[of_it] == 1) * (finished == 0)
+        sent_volume[job] += int((workload.edge_volume[of_it] * is_cut * times).sum())
+    return sent_volume
 
 
 def summary(workload: Jobs, log: Segments) -> dict[str, Any]:
     """Return the objectives of the run by name, and additional figures. Times in ticks."""
     c = log.columns()
-    table, holding = _jobs(workload, log, c), _holdings(workload, log, c)
-    held = (holding.demand * (holding.end - holding.start)[:, None]).sum(axis=0, dtype=np.float64)
-    found = summed_up(table, workload, held, {"segments": len(log.rows)})
+    table, holding = _job_columns(workload, log, c), _node_use(workload, log, c)
+    use = (holding.demand * (holding.end - holding.start)[:, None]).sum(axis=0, dtype=np.float64)
+    figures = summed_up(table, workload, use, {"segments": len(log.rows)})
     if table["waiting"].any() and gpu_column(workload.resources) >= 0:
-        shape = results.shape_of(table, holding, _cluster(workload), _kinds(workload))
-        found["waiting_for_shape"] = shape.share_for_shape()
-        found["fragmentation"] = shape.mean_fragmentation()
+        shape = results.shape_of(table, holding, _cluster_columns(workload), _kinds_of_jobs(workload))
+        figures["waiting_for_shape"] = shape.share_for_shape()
+        figures["fragmentation"] = shape.mean_fragmentation()
     if len(workload.failure_node):
-        found["failed_runs"] = int((c["outcome"] == FAIL).sum())
-    return found | ({"overload": _overload(workload, log, found["makespan"])} if log.above else {})
+        figures["failed_runs"] = int((c["outcome"] == FAIL).sum())
+    return figures | ({"overload": _overload_figures(workload, log, figures["makespan"])} if log.above else {})
 
 
-def _overload(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
+def _overload_figures(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
     """Return frequency and cost of usage above capacity, for a run with drawn usage.
 
     `above`: for each demanded resource, the share of node-time (for individual GPUs, of GPU-time) with more usage than
@@ -119,7 +121,7 @@ def _overload(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
     places = (workload.node_capacity > 0).sum(axis=0)
     if workload.gpu_unit:
         places[gpu_column(workload.resources)] = gpus.counts(workload).sum()
-    wanted = (workload.demand.max(axis=0, initial=0) > 0).tolist()
+    is_demanded = (workload.demand.max(axis=0, initial=0) > 0).tolist()
     paces, worked, undisturbed = Paces(workload), 0.0, 0.0
     for row, nodes in zip(log.rows, log.places, strict=True):
         job, start, end, _, _, _, cycle, delay, cost, _ = row
@@ -127,19 +129,19 @@ def _overload(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
             ticks = max(0.0, end - start - delay - cost / WHOLE)
             worked += ticks
             undisturbed += ticks * paces.of(job, list(nodes)).cycle / cycle
-    above = zip(workload.resources, wanted, log.above, places.tolist(), strict=True)
+    above = zip(workload.resources, is_demanded, log.above, places.tolist(), strict=True)
     return {
-        "above": {name: ticks / max(1, count * makespan) for name, asked, ticks, count in above if asked},
+        "above": {name: ticks / max(1, count * makespan) for name, demanded, ticks, count in above if demanded},
         "slowdown": worked / undisturbed if undisturbed else 1.0,
     }
 
 
 def holdings(workload: Jobs, log: Segments) -> results.Holdings:
     """Return the node use over time: one row for each placed task of each segment."""
-    return _holdings(workload, log, log.columns())
+    return _node_use(workload, log, log.columns())
 
 
-def _holdings(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> results.Holdings:
+def _node_use(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> results.Holdings:
     counts = np.fromiter(map(len, log.places), dtype=np.int64, count=len(log.places))
     nodes = np.fromiter(itertools.chain.from_iterable(log.places), dtype=np.int64, count=int(counts.sum()))
     row = np.repeat(np.arange(len(counts)), counts)
@@ -149,11 +151,11 @@ def _holdings(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> results.
     task = first[workload.template[job]] + within
     demand = (workload.demand * (workload.duration > 0)[:, None])[task]
     placed = nodes >= 0
-    start, end, slowed = c["start"][row], c["end"][row], _slowed(workload, log, c)[row]
+    start, end, slowed = c["start"][row], c["end"][row], _slowed_segments(workload, log, c)[row]
     return results.Holdings(job[placed], nodes[placed], start[placed], end[placed], demand[placed], slowed[placed])
 
 
-def _slowed(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> npt.NDArray[np.bool_]:
+def _slowed_segments(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> npt.NDArray[np.bool_]:
     """Return which segments had iterations longer than undisturbed, shape (segments,)."""
     if not log.above:  # disturbances need drawn usage
         return np.zeros(len(log.rows), dtype=np.bool_)
@@ -165,33 +167,35 @@ def _slowed(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> npt.NDArra
 
 def table(workload: Jobs, log: Segments) -> dict[str, Any]:
     """Return the results of every job, see `results.table`."""
-    return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload), **names(workload))
+    return results.table(jobs(workload, log), holdings(workload, log), _cluster_columns(workload), **names(workload))
 
 
 def names(workload: Jobs) -> dict[str, Any]:
     """Return names and users of the jobs, and their groups, partitions and statuses if the log has them."""
-    found: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
-    found["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
+    columns: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
+    columns["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
     for name in ("group", "partition", "status"):
-        called = getattr(workload, f"{name}_names")
-        if called:
-            found[name] = np.array(called)[getattr(workload, name)]
-    return found
+        entry_names = getattr(workload, f"{name}_names")
+        if entry_names:
+            columns[name] = np.array(entry_names)[getattr(workload, name)]
+    return columns
 
 
 def over_time(workload: Jobs, log: Segments) -> dict[str, Any]:
     """Return the cluster over time, see `results.over_time`."""
-    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload), _kinds(workload))
+    return results.over_time(
+        jobs(workload, log), holdings(workload, log), _cluster_columns(workload), _kinds_of_jobs(workload)
+    )
 
 
-def _kinds(workload: Jobs) -> results.Kinds:
+def _kinds_of_jobs(workload: Jobs) -> results.Kinds:
     """Return the tasks of the templates, which are the kinds of jobs."""
     demand, may = workload.demand * (workload.duration > 0)[:, None], workload.eligible[workload.task_class] == 1
     spans = [slice(*span) for span in workload.tasks]
     return workload.template, [demand[span] for span in spans], [may[span] for span in spans]
 
 
-def _cluster(workload: Jobs) -> results.Cluster:
+def _cluster_columns(workload: Jobs) -> results.Cluster:
     return results.Cluster(workload.resources, workload.node_capacity, workload.tick_ms, workload.gpu_unit)
 
 

@@ -36,7 +36,7 @@ class Paces:
         columns = (jobs.edge_from, jobs.edge_to, jobs.edge_lag, jobs.edge_delay)
         for u, v, lag, delay in zip(*(c.tolist() for c in columns), strict=True):
             self._into[v].append((u, lag, delay))
-        self._order = [self._sorted(first, end) for first, end in jobs.tasks]
+        self._order = [self._sorted_tasks(first, end) for first, end in jobs.tasks]
         self._move = [max([d for u, lag, d in into if lag and u == v], default=0) for v, into in enumerate(self._into)]
         self._joined = [any(self._into[first:end]) for first, end in jobs.tasks]
         self._types = jobs.node_type.tolist() if jobs.slowness.shape[1] else []
@@ -50,19 +50,19 @@ class Paces:
         template, scale = self._template[job], self._scale[job]
         first, end = self._jobs.tasks[template]
         if not self._joined[template] and slow is None:
-            length = max(1, self._on(template, nodes, self._longest[template] * scale))
+            length = max(1, self._scaled_length(template, nodes, self._longest[template] * scale))
             return Pace(length, length)
-        took = [self._on(template, nodes, duration * scale) for duration in self._durations[first:end]]
+        took = [self._scaled_length(template, nodes, duration * scale) for duration in self._durations[first:end]]
         if slow is not None:
             took = [-(-ticks * factor // WHOLE) for ticks, factor in zip(took, slow, strict=True)]
         if not self._joined[template]:
             return Pace(max(1, *took), max(1, *took))
-        ends = self._iteration(template, took, nodes, {})
+        ends = self._iteration_ends(template, took, nodes, {})
         before = max(ends.values())
-        second = self._iteration(template, took, nodes, {task: end - before for task, end in ends.items()})
+        second = self._iteration_ends(template, took, nodes, {task: end - before for task, end in ends.items()})
         return Pace(max(1, before), max(1, *second.values()))
 
-    def _on(self, template: int, nodes: Sequence[int], ticks: int) -> int:
+    def _scaled_length(self, template: int, nodes: Sequence[int], ticks: int) -> int:
         """Scale a stated length to these nodes, all of one type, rounded down."""
         return ticks * self._slowness[template][self._types[nodes[0]]] // WHOLE if self._types else ticks
 
@@ -70,7 +70,7 @@ class Paces:
         """Return the ticks for changing the node of a template's task inside an iteration."""
         return self._move[task]
 
-    def _iteration(
+    def _iteration_ends(
         self, template: int, took: list[int], nodes: Sequence[int], before: dict[int, int]
     ) -> dict[int, int]:
         """Return the end of each task, from the iteration's beginning on.
@@ -94,7 +94,7 @@ class Paces:
             ends[v] = start + took[v - base]
         return ends
 
-    def _sorted(self, first: int, end: int) -> list[int]:
+    def _sorted_tasks(self, first: int, end: int) -> list[int]:
         """Return the tasks of a template, sources of lag 0 before their receivers."""
         lacking = {v: sum(not lag for _, lag, _ in self._into[v]) for v in range(first, end)}
         sources = [v for v in range(first, end) if not lacking[v]]

@@ -61,7 +61,7 @@ class Placements:
         self._whole = [tuple(self._demand[first:end].sum(axis=0).tolist()) for first, end in workload.tasks]
         self._nothing = (0,) * len(workload.resources)
         self._waiting: dict[int, int] = {}  # template -> number of its jobs with an unplaced task, if positive
-        self._lags = [self._delays(template) for template in range(len(workload.gang))]
+        self._lags = [self._edge_delays(template) for template in range(len(workload.gang))]
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
         self.arrived, self._unfinished = 0, len(workload.arrival)
         self.arrivals: list[int] = workload.arrival.tolist()
@@ -81,7 +81,7 @@ class Placements:
             if end < UNLIMITED:
                 heapq.heappush(self._events, (end, UP, node, 0))
 
-    def _delays(self, template: int) -> list[int]:
+    def _edge_delays(self, template: int) -> list[int]:
         """Return the delays of a template's edges of lag 1."""
         of_it = self.workload.task_template[self.workload.edge_from] == template
         return sorted(set(self.workload.edge_delay[of_it & (self.workload.edge_lag == 1)].tolist()))
@@ -94,11 +94,11 @@ class Placements:
         template = self._template[number]
         tasks = self.shapes[template].count
         self.jobs[number] = JobState(number, template, tasks, self.arrivals[number], self._most[number], self._nothing)
-        self._waits(template, 1)
+        self._count_waiting(template, 1)
         if self.engine is not None:
             self.engine.arrive(self.jobs[number])
 
-    def _waits(self, template: int, more: int) -> None:
+    def _count_waiting(self, template: int, more: int) -> None:
         """Change the number of a template's jobs with an unplaced task."""
         if not more:
             return
@@ -122,7 +122,7 @@ class Placements:
         first = self.workload.tasks[job.template][0]
         nodes = [-1] * len(job.node) if last is None else list(last.nodes)
         if last is not None:
-            self._close(job, last, outcome)
+            self._close_segment(job, last, outcome)
         lacked = min(nodes) < 0
         needs = self.shapes[job.template].needs
         for what, task, node in changed:
@@ -148,8 +148,8 @@ class Placements:
             job.owed = 0
         if outcome == PAUSE:
             job.preemptions += sum(what == PAUSE for what, _, _ in changed)
-        self._waits(job.template, (min(nodes) < 0) - lacked)
-        self._open(job, tuple(nodes))
+        self._count_waiting(job.template, (min(nodes) < 0) - lacked)
+        self._open_segment(job, tuple(nodes))
 
     def begin(self, job: JobState, nodes: tuple[int, ...]) -> None:
         """Start all tasks of an unplaced job on these nodes."""
@@ -161,21 +161,21 @@ class Placements:
             for task, node in enumerate(nodes):
                 if job.node[task] not in (-1, node):
                     job.owed = max(job.owed, self._paces.moving(first + task))
-        named = (
+        gpus_of = (
             tuple([self.devices.named(job.number, task) for task in range(len(nodes))]) if self.devices.unit else None
         )
-        job.start_all(nodes, named or (-1,) * len(nodes), self.now)
+        job.start_all(nodes, gpus_of or (-1,) * len(nodes), self.now)
         if self.usage:
             for task, node in enumerate(nodes):
                 self.usage.come(job.number, task, node, self.devices.of_task(job.number, task), self.now)
-        self._waits(job.template, -1)
-        self._open(job, nodes)
+        self._count_waiting(job.template, -1)
+        self._open_segment(job, nodes)
 
     def halt(self, job: JobState, outcome: int) -> None:
         """Remove all tasks of a job from its nodes, for a pause or after a failure."""
         last = job.segment
         assert last is not None, "the job holds nodes"
-        self._close(job, last, outcome)
+        self._close_segment(job, last, outcome)
         lacked = job.lacks
         for task, (node, need) in enumerate(zip(last.nodes, self.shapes[job.template].needs, strict=True)):
             if node >= 0:
@@ -190,10 +190,10 @@ class Placements:
             job.owed = 0
         else:
             job.preemptions += job.placed
-        self._waits(job.template, not lacked)
-        self._open(job, (-1,) * len(last.nodes))
+        self._count_waiting(job.template, not lacked)
+        self._open_segment(job, (-1,) * len(last.nodes))
 
-    def _open(self, job: JobState, nodes: tuple[int, ...]) -> None:
+    def _open_segment(self, job: JobState, nodes: tuple[int, ...]) -> None:
         """Open a segment with a job's new placement."""
         self.view.changed[job.number] = job
         count = len(nodes) - nodes.count(-1)
@@ -203,12 +203,12 @@ class Placements:
             amounts = self._nothing
         else:
             first = self.workload.tasks[job.template][0]
-            held = [first + task for task, node in enumerate(nodes) if node >= 0]
-            amounts = tuple(self._demand[held].sum(axis=0).tolist())
+            placed_tasks = [first + task for task, node in enumerate(nodes) if node >= 0]
+            amounts = tuple(self._demand[placed_tasks].sum(axis=0).tolist())
         job.hold(count, amounts, self.now)
         if not count:
             if job.serial:
-                self._announce(job)
+                self._announce_arrivals(job)
             if self.engine is not None:
                 self.engine.wait(job)
             return
@@ -223,11 +223,11 @@ class Placements:
                 segment.cost = self._price[job.number]
                 self.thrashing.resumed(self.now - job.idle_since, segment.cost)
             if self.usage is None:
-                self._run(job, segment, self._paces.of(job.number, nodes))
+                self._run_segment(job, segment, self._paces.of(job.number, nodes))
         else:
-            self._announce(job)
+            self._announce_arrivals(job)
 
-    def _run(self, job: JobState, segment: Segment, pace: Pace) -> None:
+    def _run_segment(self, job: JobState, segment: Segment, pace: Pace) -> None:
         """Run a completely placed job at this pace from the segment's start on."""
         segment.first, segment.cycle = pace.cycle if segment.later else pace.first, pace.cycle
         job.run(segment)
@@ -251,9 +251,9 @@ class Placements:
             if segment.start < self.now:
                 if (pace.cycle if segment.later else pace.first, pace.cycle) == (segment.first, segment.cycle):
                     continue
-                segment = self._split(job, segment)
+                segment = self._split_segment(job, segment)
             self.view.changed[number] = job
-            self._run(job, segment, pace)
+            self._run_segment(job, segment, pace)
         due = self.usage.next_draw(self.now)
         if (
             due is not None
@@ -263,11 +263,11 @@ class Placements:
             self._drawing = due
             heapq.heappush(self._events, (due, DRAW, -1, 0))
 
-    def _split(self, job: JobState, old: Segment) -> Segment:
+    def _split_segment(self, job: JobState, old: Segment) -> Segment:
         """End a job's segment now, since its pace changes, and return the next one."""
         finished, _, boundary = old.progress(self.now)
-        self._note(job.number, old, self.now, SLOW)
-        job.slowed(finished, self._on_time(job, old), boundary, old.nodes)
+        self._log_segment(job.number, old, self.now, SLOW)
+        job.slowed(finished, self._count_on_time(job, old), boundary, old.nodes)
         job.segment = rest = old.rest(self.now)
         return rest
 
@@ -280,7 +280,7 @@ class Placements:
             end = segment.start + segment.length(job.stop_after)
             heapq.heappush(self._events, (end, END, job.number, job.serial))
 
-    def _close(self, job: JobState, segment: Segment, outcome: int) -> None:
+    def _close_segment(self, job: JobState, segment: Segment, outcome: int) -> None:
         """End a segment now: log it, and credit the job's work."""
         if self.engine is not None:
             self.engine.stops(job)
@@ -288,17 +288,17 @@ class Placements:
         job.segment = None
         job.serial += 1
         finished, part, boundary = segment.progress(self.now)
-        self._note(job.number, segment, self.now, outcome)
+        self._log_segment(job.number, segment, self.now, outcome)
         if outcome == PAUSE:
             self.thrashing.paused(job.number, (finished, part) > (segment.finished, segment.part))
         if outcome == FAIL or (outcome == PAUSE and self.options.pausing == "restart"):
             part = 0
-        job.slowed(finished, self._on_time(job, segment), boundary, segment.nodes)
+        job.slowed(finished, self._count_on_time(job, segment), boundary, segment.nodes)
         job.part = part
         if outcome == FAIL and self.options.restart == "scratch":
             job.from_scratch()
 
-    def _on_time(self, job: JobState, segment: Segment) -> int:
+    def _count_on_time(self, job: JobState, segment: Segment) -> int:
         """Return the iterations of a segment ending now that ended by the job's deadline."""
         until = min(self._deadline[job.number], self.now)
         return segment.progress(until)[0] - segment.finished
@@ -311,7 +311,7 @@ class Placements:
         """Return a remark for users on the finished run, or ""."""
         return self.thrashing.remark()
 
-    def _note(self, job: int, s: Segment, end: int, outcome: int) -> None:
+    def _log_segment(self, job: int, s: Segment, end: int, outcome: int) -> None:
         self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, s.cost, outcome))
         self.log.places.append(s.nodes)
         if s.gpus:
@@ -323,8 +323,8 @@ class Placements:
         if self._down[node] > 1:
             return
         for job in [job for job in self.segments.values() if job.segment and node in job.segment.nodes]:
-            held = [task for task, place in enumerate(job.segment.nodes if job.segment else ()) if place >= 0]
-            self.devices.change([(job.number, task) for task in held], [])
+            placed_tasks = [task for task, place in enumerate(job.segment.nodes if job.segment else ()) if place >= 0]
+            self.devices.change([(job.number, task) for task in placed_tasks], [])
             self.halt(job, FAIL)
         self.room.take(node, self.room.free[node])
         self.devices.free[node] = 0
@@ -351,7 +351,7 @@ class Placements:
         self.eligible = self.workload.eligible * (np.array(self._down) == 0)
         self.eligible.flags.writeable = False
 
-    def _announce(self, job: JobState) -> None:
+    def _announce_arrivals(self, job: JobState) -> None:
         """Schedule wakes for the arrival of the last iteration's outputs on other nodes."""
         for delay in self._lags[job.template]:
             for end in set(job.last_end):
@@ -364,7 +364,7 @@ class Placements:
             self.engine.stops(job)
         segment = self.segments.pop(job.number).segment
         assert segment is not None, "the job holds nodes"
-        self._note(job.number, segment, self.now, FINISH)
+        self._log_segment(job.number, segment, self.now, FINISH)
         for task, (node, need) in enumerate(zip(segment.nodes, self.shapes[job.template].needs, strict=True)):
             self.room.take(node, -need)
             if segment.gpus:
@@ -374,7 +374,7 @@ class Placements:
         self._complete(job)
 
     def _complete(self, job: JobState) -> None:
-        self._waits(job.template, -job.lacks)
+        self._count_waiting(job.template, -job.lacks)
         self._unfinished -= 1
         self.thrashing.advanced()
         del self.jobs[job.number]

@@ -27,23 +27,23 @@ def serve(engine: Engine) -> None:
     """Serve the jobs of an engine: running jobs are preempted by those before them."""
     if not engine.waiting or _all_fit(engine):
         return
-    chosen, leaving = _chosen(engine)
-    if not chosen:
+    selection, leaving = _select_jobs(engine)
+    if not selection:
         return  # running jobs fit together, so all stay
-    world, ranked, picked = engine.world, list(engine.ranked), {job.number for _, job in chosen}
-    touched: set[int] = set()
+    world, ranked_jobs, picked = engine.world, list(engine.ranked), {job.number for _, job in selection}
+    touched_nodes: set[int] = set()
     at = 0
-    while not leaving and at < len(chosen):  # first, as long as all can stay
-        _, job = chosen[at]
+    while not leaving and at < len(selection):  # first, as long as all can stay
+        _, job = selection[at]
         nodes = places(world.shapes[job.template], world.room, world.alive)
         if nodes is None:
             break
         engine.start(job, tuple(nodes))
-        touched.update(nodes)
+        touched_nodes.update(nodes)
         at += 1
-    if at < len(chosen):
-        room = _Room(engine, ranked, picked, touched)
-        find_places(room, chosen[at:], leaving)
+    if at < len(selection):
+        room = _Room(engine, ranked_jobs, picked, touched_nodes)
+        find_places(room, selection[at:], leaving)
         room.carry_out()
 
 
@@ -65,38 +65,38 @@ def _all_fit(engine: Engine) -> bool:
     return True
 
 
-def _chosen(engine: Engine) -> tuple[list[Ranked], list[Ranked]]:
+def _select_jobs(engine: Engine) -> tuple[list[Ranked], list[Ranked]]:
     """Return the waiting jobs within the capacity of the cluster, and the running jobs beyond it."""
     world = engine.world
     heads = [(entry, number, engine.queues[number].head) for entry, number in engine.heads()]
     heapq.heapify(heads)
     at = engine.rank_from(heads[0][0])
-    ranked, shapes, guard = engine.ranked, world.shapes, world.room.layout.guard
-    left = world.room.total + sum([shapes[job.template].whole for _, job in ranked[at:]])
-    chosen: list[Ranked] = []
+    ranked_jobs, shapes, guard = engine.ranked, world.shapes, world.room.layout.guard
+    room_left = world.room.total + sum([shapes[job.template].whole for _, job in ranked_jobs[at:]])
+    selection: list[Ranked] = []
     leaving: list[Ranked] = []
     while True:
-        if heads and (at == len(ranked) or heads[0][0] < ranked[at][0]):
+        if heads and (at == len(ranked_jobs) or heads[0][0] < ranked_jobs[at][0]):
             entry, number, position = heads[0]
             whole = shapes[number].whole
-            if (left + guard - whole) & guard == guard:
-                left -= whole
-                chosen.append((entry, world.jobs[entry[-1]]))
-                _next(engine.queues[number], heads, position + 1)
+            if (room_left + guard - whole) & guard == guard:
+                room_left -= whole
+                selection.append((entry, world.jobs[entry[-1]]))
+                _advance_head(engine.queues[number], heads, position + 1)
             else:
                 heapq.heappop(heads)
-        elif at < len(ranked):
-            whole = shapes[ranked[at][1].template].whole
-            if (left + guard - whole) & guard == guard:
-                left -= whole
+        elif at < len(ranked_jobs):
+            whole = shapes[ranked_jobs[at][1].template].whole
+            if (room_left + guard - whole) & guard == guard:
+                room_left -= whole
             else:
-                leaving.append(ranked[at])
+                leaving.append(ranked_jobs[at])
             at += 1
         else:
-            return chosen, leaving
+            return selection, leaving
 
 
-def _next(queue: Queue, heads: list[tuple[Entry, int, int]], position: int) -> None:
+def _advance_head(queue: Queue, heads: list[tuple[Entry, int, int]], position: int) -> None:
     """Replace the first of the heads, which is of this queue, by the entry at a position."""
     if position < len(queue.entries):
         heapq.heapreplace(heads, (queue.entries[position], queue.number, position))
@@ -139,8 +139,8 @@ class _Room:
         job = unit[1]
         if job.segment is not None and self.hold(unit):
             return True
-        shape = self._shape(job)
-        nodes = self._found(shape)
+        shape = self._shape_of_job(job)
+        nodes = self._find_place(shape)
         if nodes is None:
             return False
         for node, need in zip(nodes, shape.needs, strict=True):
@@ -151,7 +151,7 @@ class _Room:
             self._starts.append((job, nodes))
         else:
             self._moves.append((job, nodes))
-            self._give(self._spare, job)
+            self._give_room(self._spare, job)
         return True
 
     def behind(self, unit: Ranked) -> list[Ranked]:
@@ -160,36 +160,37 @@ class _Room:
 
     def release(self, units: Sequence[Ranked]) -> None:
         for _, job in units:
-            self._give(self._free, job)
+            self._give_room(self._free, job)
             self._holds.discard(job.number)
 
     def keep(self, units: Sequence[Ranked]) -> None:
         for _, job in units:
-            self._give(self._free, job, 1)
+            self._give_room(self._free, job, 1)
             self._holds.add(job.number)
 
     def hold(self, unit: Ranked) -> bool:
         job = unit[1]
         free, guard = self._free.free, self._free.layout.guard
-        self._give(self._free, job, 1)
-        if all((free[node] + guard) & guard == guard for node in _nodes(job)):
+        self._give_room(self._free, job, 1)
+        if all((free[node] + guard) & guard == guard for node in _nodes_of_job(job)):
             self._holds.add(job.number)
             return True
-        self._give(self._free, job)
+        self._give_room(self._free, job)
         return False
 
     def leave(self, unit: Ranked) -> None:
-        self._give(self._spare, unit[1])
+        self._give_room(self._spare, unit[1])
         self._pauses.append(unit[1])
 
     def disturbed(self, units: Sequence[Ranked]) -> list[bool]:
-        spare, guard, touched = self._spare.free, self._spare.layout.guard, self._touched
+        spare, guard, touched_nodes = self._spare.free, self._spare.layout.guard, self._touched
         return [
-            any(node in touched or (spare[node] + guard) & guard != guard for node in _nodes(job)) for _, job in units
+            any(node in touched_nodes or (spare[node] + guard) & guard != guard for node in _nodes_of_job(job))
+            for _, job in units
         ]
 
     def hopeful(self, units: list[Ranked], failed: Ranked) -> list[Ranked]:
-        shape, shapes = self._shape(failed[1]), self._world.shapes
+        shape, shapes = self._shape_of_job(failed[1]), self._world.shapes
         if not shape.equal:
             return units
         return [unit for unit in units if unit[1].segment or not shapes[unit[1].template].no_less_than(shape)]
@@ -202,13 +203,13 @@ class _Room:
             entry, number, position = heads[0]
             if entry[-1] not in self._picked:
                 unit = (entry, jobs[entry[-1]])
-                found = self._found(self._world.shapes[number]) is not None  # room only shrinks
-                if found:
+                has_place = self._find_place(self._world.shapes[number]) is not None  # room only shrinks
+                if has_place:
                     before(unit)
-                if not found or not self.place(unit):
+                if not has_place or not self.place(unit):
                     heapq.heappop(heads)
                     continue
-            _next(queues[number], heads, position + 1)
+            _advance_head(queues[number], heads, position + 1)
 
     def carry_out(self) -> None:
         """Pause, move and start the jobs."""
@@ -216,25 +217,25 @@ class _Room:
         for job in self._pauses:
             world.halt(job, PAUSE)
         for job, nodes in self._moves:
-            before = _nodes(job)
+            before = _nodes_of_job(job)
             changed = [(MOVE, task, node) for task, node in enumerate(nodes) if node != before[task]]
             if changed:
                 world.change(job, changed)
         for job, nodes in self._starts:
             self._engine.start(job, nodes)
 
-    def _shape(self, job: JobState) -> Shape:
+    def _shape_of_job(self, job: JobState) -> Shape:
         return self._world.shapes[job.template]
 
-    def _found(self, shape: Shape) -> tuple[int, ...] | None:
+    def _find_place(self, shape: Shape) -> tuple[int, ...] | None:
         nodes = places(shape, self._free, self._world.alive, self._spare)
         return None if nodes is None else tuple(nodes)
 
-    def _give(self, room: FreeCapacity, job: JobState, sign: int = -1) -> None:
-        for node, need in zip(_nodes(job), self._shape(job).needs, strict=True):
+    def _give_room(self, room: FreeCapacity, job: JobState, sign: int = -1) -> None:
+        for node, need in zip(_nodes_of_job(job), self._shape_of_job(job).needs, strict=True):
             room.take(node, sign * need)
 
 
-def _nodes(job: JobState) -> tuple[int, ...]:
+def _nodes_of_job(job: JobState) -> tuple[int, ...]:
     assert job.segment is not None, "the job holds nodes"
     return job.segment.nodes

@@ -62,8 +62,8 @@ def typed(
         if on:
             raise InvalidInput(f"measured_on={shorten(on)}: no rates are given; give throughputs=TABLE")
         return None
-    names, node_type = _types(nodes)
-    reader = _Rates(trace, read_throughputs(path) if path else None, names, _plain(on))
+    names, node_type = _node_types(nodes)
+    reader = _Rates(trace, read_throughputs(path) if path else None, names, _plain_name(on))
     rows = [reader.slowness(row) for row in kept.tolist()]
     keys = list(zip(of_class.tolist(), rows, strict=True))
     number = {key: k for k, key in enumerate(sorted(set(keys)))}
@@ -77,8 +77,10 @@ def typed(
             f"job {job} runs on no node: its rate is 0 wherever it may go; correct its rates, or add nodes"
         )
     source = f"{reader.table.source}" if reader.table else "the log"
-    said = f"rates of {', '.join(names)} by {source}; durations are on {_plain(on) or 'the type that the log names'}"
-    return Typed(may, classes, node_type, names, np.where(table > 0, table, WHOLE), said)
+    note = (
+        f"rates of {', '.join(names)} by {source}; durations are on {_plain_name(on) or 'the type that the log names'}"
+    )
+    return Typed(may, classes, node_type, names, np.where(table > 0, table, WHOLE), note)
 
 
 def alike(trace: Trace, kept: IntArray, nodes: Nodes | None, obeyed: bool) -> str:
@@ -86,17 +88,17 @@ def alike(trace: Trace, kept: IntArray, nodes: Nodes | None, obeyed: bool) -> st
 
     `obeyed` is True if jobs keep to the types that they name.
     """
-    kinds = sorted({_plain(model) for model in nodes.model if model}) if nodes else []
+    kinds = sorted({_plain_name(model) for model in nodes.model if model}) if nodes else []
     if len(kinds) < 2 or (obeyed and any(trace.gpu_type[row] for row in kept.tolist())):
         return ""
     return f"jobs run alike on {', '.join(kinds)}: there are no rates (throughputs=TABLE)"
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     return name.strip().lower()
 
 
-def _types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
+def _node_types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
     """Return the types of a cluster's nodes, and that of each node."""
     if nodes is None:
         raise InvalidInput(
@@ -109,7 +111,7 @@ def _types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
             f"throughputs: node {shown(lacking[0])} has GPUs of no type; give each shape's, as in 8gpu:v100, or each "
             "node its model"
         )
-    own = [_plain(model) for model in nodes.model]
+    own = [_plain_name(model) for model in nodes.model]
     names = sorted(set(own))
     return tuple(name or "no GPU" for name in names), np.array([names.index(name) for name in own], dtype=np.int64)
 
@@ -127,16 +129,16 @@ class _Rates:
         key = (trace.model[row], int(trace.gpu_count[row]), trace.rates[row], trace.gpu_type[row])
         if key not in self._known:
             try:
-                self._known[key] = self._slowness(*key)
+                self._known[key] = self._slowness_of(*key)
             except InvalidInput as error:
                 raise InvalidInput(f"job {shown(trace.ids[row])}: {error}") from None
         return self._known[key]
 
-    def _slowness(self, model: str, gpus: int, text: str, asked: str) -> tuple[int, ...]:
+    def _slowness_of(self, model: str, gpus: int, text: str, own_type: str) -> tuple[int, ...]:
         if not gpus:
             return (WHOLE,) * len(self._names)
-        rates, source = self._of(model, gpus, text)
-        on = self._on or _plain(asked)
+        rates, source = self._rates_of(model, gpus, text)
+        on = self._on or _plain_name(own_type)
         if on not in rates:
             there = f"the type its duration is of, {shown(on)}, has no rate in {source}" if on else "names no GPU type"
             raise InvalidInput(
@@ -151,7 +153,7 @@ class _Rates:
             raise InvalidInput(
                 f"nodes have GPUs of type {lacking[0]}, {source} has {', '.join(rates)}; add it, 0 where it cannot run"
             )
-        found = []
+        factors = []
         for name in self._names:
             rate = rates.get(name, 0.0)
             ratio = WHOLE * Fraction(rates[on]) / Fraction(rate) if rate else Fraction(0)
@@ -159,30 +161,30 @@ class _Rates:
                 raise InvalidInput(f"runs more than {MOST_SLOWNESS // WHOLE} times slower on {name}; give 0 there")
             if rate and ratio < 1:
                 raise InvalidInput(f"runs more than {WHOLE} times faster on {name} than on {on}; correct its rates")
-            found.append(int(ratio))
-        return tuple(found)
+            factors.append(int(ratio))
+        return tuple(factors)
 
-    def _of(self, model: str, gpus: int, text: str) -> tuple[dict[str, float], str]:
+    def _rates_of(self, model: str, gpus: int, text: str) -> tuple[dict[str, float], str]:
         """Return type -> rate, and its source; a column of the log has priority over the table."""
         if text:
-            return _parsed(text), "its rates"
+            return _parse_rates(text), "its rates"
         if self.table is None:
             raise InvalidInput("has no rates; write v100=12.5|k80=3, or give throughputs=TABLE")
         if not model:
             raise InvalidInput(f"names no model to look up in {self.table.source}; read model=COLUMN")
-        return {_plain(name): rate for name, rate in self.table.of(model, gpus).items()}, self.table.source
+        return {_plain_name(name): rate for name, rate in self.table.of(model, gpus).items()}, self.table.source
 
 
-def _parsed(text: str) -> dict[str, float]:
+def _parse_rates(text: str) -> dict[str, float]:
     """Parse "v100=12.5|k80=3"; types in lower case."""
-    found: dict[str, float] = {}
+    factors: dict[str, float] = {}
     for part in text.replace(";", "|").split("|"):
         name, sign, value = part.partition("=")
         try:
             rate = float(value)
         except ValueError:
             rate = -1.0
-        if not sign or not _plain(name) or _plain(name) in found or not 0 <= rate < MOST_RATE:
+        if not sign or not _plain_name(name) or _plain_name(name) in factors or not 0 <= rate < MOST_RATE:
             raise InvalidInput(f"rates {shown(text)}: expected such as v100=12.5|k80=3, each type once, 0: cannot run")
-        found[_plain(name)] = rate
-    return found
+        factors[_plain_name(name)] = rate
+    return factors

@@ -70,17 +70,17 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[
     if replay_gangs.is_sound(jobs, options, wake, log):
         return []
     findings = Findings()
-    by_job = _read(jobs, log, findings)
+    by_job = _read_rows(jobs, log, findings)
     failures: Failures = defaultdict(list)
     columns = (jobs.failure_node, jobs.failure_from, jobs.failure_to)
     for node, start, end in zip(*(column.tolist() for column in columns), strict=True):
         failures[node].append((start, end))
-    stops = _stops(jobs, log, findings)
+    stops = _final_limits(jobs, log, findings)
     still = (
         options.pausing == "none" and jobs.movement == "anytime" and not len(jobs.failure_node)
     )  # only pausing tasks move, unless the options allow it or nodes fail
-    given = "none" if still else jobs.movement
-    movement = given if options.movement == "given" else options.movement
+    movement_rule = "none" if still else jobs.movement
+    movement = movement_rule if options.movement == "given" else options.movement
     graphs = Graphs(jobs)
     slow = Slowdowns(jobs, options, by_job) if options.usage == "drawn" else None
     if log.above != (slow.above if slow else []):
@@ -99,7 +99,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[
     return findings.sentences()
 
 
-def _read(jobs: Jobs, log: Segments, findings: Findings) -> dict[int, list[Segment]]:
+def _read_rows(jobs: Jobs, log: Segments, findings: Findings) -> dict[int, list[Segment]]:
     """Return the rows by job, in order of time; invalid rows are reported and left out."""
     by_job: dict[int, list[Segment]] = defaultdict(list)
     nodes = len(jobs.node_capacity)
@@ -107,12 +107,12 @@ def _read(jobs: Jobs, log: Segments, findings: Findings) -> dict[int, list[Segme
         findings.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} segments")
     for number, (row, places) in enumerate(zip(log.rows, log.places, strict=True)):
         job, start, end, finished, part, lead, cycle, delay, cost, outcome = row
-        known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW, FAIL)
-        if known:
+        is_known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW, FAIL)
+        if is_known:
             first, last = jobs.span(job)
             gpus = log.gpus[number] if number < len(log.gpus) else ((),) * (last - first)
-            known = len(places) == len(gpus) == last - first and all(-1 <= node < nodes for node in places)
-        if known and max(places) >= 0:
+            is_known = len(places) == len(gpus) == last - first and all(-1 <= node < nodes for node in places)
+        if is_known and max(places) >= 0:
             by_job[job].append(Segment(start, end, finished, part, lead, cycle, delay, cost, outcome, places, gpus))
         else:
             findings.add(
@@ -123,7 +123,7 @@ def _read(jobs: Jobs, log: Segments, findings: Findings) -> dict[int, list[Segme
     return dict(by_job)
 
 
-def _stops(jobs: Jobs, log: Segments, findings: Findings) -> list[tuple[int, int]]:
+def _final_limits(jobs: Jobs, log: Segments, findings: Findings) -> list[tuple[int, int]]:
     """Return the final iteration limit of each job, and its time."""
     stops: list[tuple[int, int]] = [(most, 0) for most in jobs.max_iterations.tolist()]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
@@ -187,10 +187,10 @@ class _Job:
         for task, node in enumerate(s.nodes):
             if node >= 0:
                 if part and self.at[task] not in (-1, node):
-                    self.owed = max(self.owed, self._move(task))
+                    self.owed = max(self.owed, self._move_ticks(task))
                 self.at[task] = node
         wholly = min(s.nodes) >= 0
-        first, cycle = self._lengths(s, s.start) if wholly else (0, 0)
+        first, cycle = self._segment_lengths(s, s.start) if wholly else (0, 0)
         if wholly and self.slow and s.start == s.end:  # an empty segment uses zero resources: any pace is valid
             first, cycle = s.first, s.cycle
         before = self.before
@@ -209,8 +209,8 @@ class _Job:
             )
         if wholly:
             self.owed = self.due = 0
-            self._check_steady(s, (first, cycle))
-            self._run(s, first, cycle, delay, cost)
+            self._check_steady_pace(s, (first, cycle))
+            self._check_progress(s, first, cycle, delay, cost)
         elif s.outcome == FINISH:
             self.findings.add("lost job", f"{self.name}: ends at {s.end} without all of its tasks placed")
         self.before = s
@@ -221,40 +221,42 @@ class _Job:
         if last is not None and last.outcome not in (FINISH, PAUSE):
             self.findings.add("lost job", f"{self.name}: does not go on after {last.end}")
         elif (last is None or last.outcome == PAUSE) and self.progress != self.total:
-            done = math.floor(self.progress)
-            self.findings.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its segments end")
+            progress_done = math.floor(self.progress)
+            self.findings.add(
+                "lost job", f"{self.name}: has {progress_done} of {self.total} iterations when its segments end"
+            )
 
-    def _lengths(self, s: Segment, time: int) -> tuple[int, int]:
+    def _segment_lengths(self, s: Segment, time: int) -> tuple[int, int]:
         """Return the lengths of the current and of later iterations in a segment, for the slowdowns from a time on."""
         tasks = range(self.count)
         slow = [self.slow.at(self.job, task, time) if self.slow else WHOLE for task in tasks]
         scale = int(self.jobs.scale[self.job])
-        took = [math.floor(d * scale * self._slowness(s)) for d in self.durations]
+        took = [math.floor(d * scale * self._slowness_of(s)) for d in self.durations]
         first, cycle = self.graphs.lengths(took, self.template, s.nodes, slow)
         return cycle if self.later else first, cycle
 
-    def _types(self, s: Segment) -> set[int]:
+    def _types_in_use(self, s: Segment) -> set[int]:
         """Return the types of nodes that the job uses in a segment."""
         return {int(self.jobs.node_type[node]) for node in s.nodes if node >= 0}
 
-    def _slowness(self, s: Segment) -> Fraction:
+    def _slowness_of(self, s: Segment) -> Fraction:
         """Return the job's time as a share of the stated one; on several types, the slowest counts."""
         if not self.jobs.slowness.shape[1]:
             return Fraction(1)
         row = self.jobs.slowness[self.jobs.task_class[self.first]].tolist()
-        return Fraction(max(row[kind] for kind in self._types(s)), WHOLE)
+        return Fraction(max(row[kind] for kind in self._types_in_use(s)), WHOLE)
 
-    def _check_steady(self, s: Segment, lengths: tuple[int, int]) -> None:
+    def _check_steady_pace(self, s: Segment, lengths: tuple[int, int]) -> None:
         """Check rule 6: the pace is constant inside the segment."""
         for time in self.slow.within(self.job, self.count, s.start, s.end) if self.slow else ():
-            if (changed := self._lengths(s, time)) != lengths:
+            if (changed := self._segment_lengths(s, time)) != lengths:
                 self.findings.add(
                     "usage",
                     f"{self.name}: from {time} on its iterations take {changed[1]} x 10^-6 ticks, and its segment from "
                     f"{s.start} on goes on with {lengths[1]}",
                 )
 
-    def _run(self, s: Segment, first: int, cycle: int, delay: int, cost: int) -> None:
+    def _check_progress(self, s: Segment, first: int, cycle: int, delay: int, cost: int) -> None:
         """Check rule 2: the progress of a segment, in fractions."""
         whole = math.floor(self.progress)
         head = (1 - (self.progress - whole)) * first
@@ -265,22 +267,22 @@ class _Job:
             return
         elapsed = max(0, (s.end - s.start - delay) * WHOLE - cost)
         if elapsed < head:
-            done = self.progress + Fraction(elapsed, first)
+            progress_done = self.progress + Fraction(elapsed, first)
             self.later = self.later and s.outcome == SLOW
         else:
-            done = whole + 1 + Fraction(elapsed - head) / cycle
-            boundary = head + (math.floor(done) - whole - 1) * cycle
+            progress_done = whole + 1 + Fraction(elapsed - head) / cycle
+            boundary = head + (math.floor(progress_done) - whole - 1) * cycle
             self.later = s.outcome == SLOW
             self.home, self.home_end = s.nodes, s.start + delay + math.ceil((cost + boundary) / WHOLE)
-        lost = s.outcome == FAIL or (s.outcome == PAUSE and self.pausing == "restart")
-        kept = Fraction(math.floor(done)) if lost else done
+        is_lost = s.outcome == FAIL or (s.outcome == PAUSE and self.pausing == "restart")
+        progress_kept = Fraction(math.floor(progress_done)) if is_lost else progress_done
         if s.outcome == FAIL and self.restart == "scratch":
-            kept, self.home = Fraction(0), None
-        if (kept if self.since >= s.end else done) > self.total or whole >= self.total:
+            progress_kept, self.home = Fraction(0), None
+        if (progress_kept if self.since >= s.end else progress_done) > self.total or whole >= self.total:
             self.findings.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
-        self.progress = Fraction(math.floor(kept * WHOLE), WHOLE)
+        self.progress = Fraction(math.floor(progress_kept * WHOLE), WHOLE)
 
-    def _move(self, task: int) -> int:
+    def _move_ticks(self, task: int) -> int:
         """Return the ticks for changing a task's node inside an iteration."""
         edges = self.graphs.edges.get(self.template, [])
         return max([delay for u, v, lag, delay in edges if lag and u == v == task], default=0)
@@ -298,13 +300,15 @@ class _Job:
                 "two places", f"{self.name}: starts at {s.start}, its segment before ends at {before.end}"
             )
             return
-        joined = s.start == before.end
-        departed = [a >= 0 and not (joined and b >= 0) for a, b in zip(before.nodes, s.nodes, strict=True)]
-        moved = joined and any(a != b and min(a[0], b[0]) >= 0 for a, b in zip(before.places, s.places, strict=True))
-        grown = joined and any(a < 0 <= b for a, b in zip(before.nodes, s.nodes, strict=True))
-        goes_on = SLOW if joined and self.slow else None
+        follows = s.start == before.end
+        departed = [a >= 0 and not (follows and b >= 0) for a, b in zip(before.nodes, s.nodes, strict=True)]
+        has_moved = follows and any(
+            a != b and min(a[0], b[0]) >= 0 for a, b in zip(before.places, s.places, strict=True)
+        )
+        grown = follows and any(a < 0 <= b for a, b in zip(before.nodes, s.nodes, strict=True))
+        goes_on = SLOW if follows and self.slow else None
         failed = any(before.end == start for node in before.nodes for start, _ in self.failures.get(node, ()))
-        what = FAIL if failed else PAUSE if any(departed) else MOVE if moved else GROW if grown else goes_on
+        what = FAIL if failed else PAUSE if any(departed) else MOVE if has_moved else GROW if grown else goes_on
         if what == SLOW and self.slow and not self.slow.may_change(s.start):
             self.findings.add("usage", f"{self.name}: its pace cannot change at {s.start}, as the log says")
         if before.outcome != what:
@@ -313,7 +317,7 @@ class _Job:
             return
         if any(departed) and self.pausing == "none":
             self.findings.add("pause", f"{self.name}: pauses at {before.end}: jobs do not pause here")
-        if moved and self.movement != "anytime":
+        if has_moved and self.movement != "anytime":
             self.findings.add("move", f"{self.name}: moves at {before.end}: movement is '{self.movement}'")
 
     def _check_places(self, s: Segment) -> None:
@@ -328,7 +332,7 @@ class _Job:
         for task, node in enumerate(s.nodes):
             if node >= 0 and not int(self.jobs.eligible[self.jobs.task_class[self.first + task], node]):
                 self.findings.add("place", f"{self.name}, task {task}: node {node} is not eligible")
-        if len(self._types(s)) > 1:
+        if len(self._types_in_use(s)) > 1:
             self.findings.add("type", f"{self.name}: from {s.start} on it holds nodes of several types")
 
     def _check_return(self, s: Segment) -> None:
@@ -359,13 +363,13 @@ class _Job:
 
 def _check_capacity(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> None:
     """Check rule 5: every node's starts and ends in time order; at one instant, ends come before starts."""
-    demand, held = jobs.demand.tolist(), (jobs.duration > 0).tolist()
+    demand, takes_time = jobs.demand.tolist(), (jobs.duration > 0).tolist()
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for job, segments in by_job.items():
         first = jobs.span(job)[0]
         for s in segments:
             for task, node in enumerate(s.nodes, first):
-                if node >= 0 and s.end > s.start and held[task]:
+                if node >= 0 and s.end > s.start and takes_time[task]:
                     changes[node] += [(s.start, 1, task), (s.end, -1, task)]
     for node, events in changes.items():
         capacity = jobs.node_capacity[node].tolist()
@@ -380,11 +384,13 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Find
                     )
 
 
-def _check_ticks(wake: Wake, tick: int, by_job: dict[int, list[Segment]], asked: set[int], findings: Findings) -> None:
+def _check_ticks(
+    wake: Wake, tick: int, by_job: dict[int, list[Segment]], requested: set[int], findings: Findings
+) -> None:
     """Check rule 8."""
     for job, segments in by_job.items():
         slowed = {s.end for s in segments if s.outcome == SLOW}
         for s in segments:
             for time in {s.start, s.end} - slowed if s.outcome != FINISH else {s.start} - slowed:
-                if time * tick % (1000 * wake.interval) and time not in asked:
+                if time * tick % (1000 * wake.interval) and time not in requested:
                     findings.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval} s, unasked")

@@ -28,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 
 def is_sound(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments) -> bool | None:
     """Check whether a run keeps all rules; None if this check does not cover it."""
-    if not _covers(jobs, options, scheduling_events, log):
+    if not _covers_run(jobs, options, scheduling_events, log):
         return None
     if not len(jobs.arrival) or not log.rows:
         return not len(jobs.arrival) and not log.rows
@@ -43,12 +43,12 @@ def is_sound(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segment
     return all(rule() for rule in rules)
 
 
-def _covers(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments) -> bool:
+def _covers_run(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments) -> bool:
     single = np.bincount(jobs.task_template, minlength=len(jobs.gang)) == 1
     ticks_alone = scheduling_events.interval and not scheduling_events.events
-    told = log.gpus or log.stops or log.above
+    not_covered = log.gpus or log.stops or log.above
     gangs = bool(((jobs.gang == 1) | single).all()) and not len(jobs.edge_from) and not jobs.gpu_unit
-    return gangs and options.usage == "demand" and not ticks_alone and not told
+    return gangs and options.usage == "demand" and not ticks_alone and not not_covered
 
 
 class _Check:
@@ -66,9 +66,9 @@ class _Check:
         node = np.fromiter(itertools.chain.from_iterable(log.places), np.int64, int(count.sum()))
         rows = np.array(log.rows, dtype=np.int64).reshape(-1, 10)
         spans = np.array(jobs.tasks, dtype=np.int64)
-        known = (rows[:, 0] >= 0) & (rows[:, 0] < len(jobs.arrival)) & (rows[:, 1] <= rows[:, 2])
-        known &= np.isin(rows[:, 9], (PAUSE, FINISH, MOVE, GROW, SLOW, FAIL))
-        self.named = bool(known.all() and (node >= 0).all() and (node < len(jobs.node_capacity)).all())
+        is_known = (rows[:, 0] >= 0) & (rows[:, 0] < len(jobs.arrival)) & (rows[:, 1] <= rows[:, 2])
+        is_known &= np.isin(rows[:, 9], (PAUSE, FINISH, MOVE, GROW, SLOW, FAIL))
+        self.named = bool(is_known.all() and (node >= 0).all() and (node < len(jobs.node_capacity)).all())
         if self.named:
             template = jobs.template[rows[:, 0]]
             self.named = bool((count == (spans[:, 1] - spans[:, 0])[template]).all())
@@ -89,15 +89,15 @@ class _Check:
         self.last = np.r_[~self.again[1:], True]
         self.held = jobs.demand * (jobs.duration > 0)[:, None]
         still = options.pausing == "none" and jobs.movement == "anytime" and not len(jobs.failure_node)
-        given = "none" if still else jobs.movement
-        self.movement = given if options.movement == "given" else options.movement
+        movement_rule = "none" if still else jobs.movement
+        self.movement = movement_rule if options.movement == "given" else options.movement
 
-    def _before(self, column: IntArray) -> IntArray:
+    def _previous_entry(self, column: IntArray) -> IntArray:
         """Return the entry of the segment before each segment."""
         return np.asarray(np.r_[column[:1], column[:-1]])
 
     @property
-    def _length(self) -> IntArray:
+    def _iteration_length(self) -> IntArray:
         """Return the length of an iteration of each segment, 10^-6 ticks."""
         jobs, tasks = self.jobs, self.task[self.first]
         longest = np.maximum.reduceat(jobs.duration, np.array([begin for begin, _ in jobs.tasks]))
@@ -129,34 +129,36 @@ class _Check:
         """Check rule 1: segments follow each other, from the arrival to the end of every job."""
         again = self.again
         late = self.start[~again] < self.jobs.arrival[self.job[~again]]
-        overlap = self.start[again] < self._before(self.end)[again]
-        lost = len(np.unique(self.job)) != len(self.jobs.arrival)
+        overlap = self.start[again] < self._previous_entry(self.end)[again]
+        is_incomplete = len(np.unique(self.job)) != len(self.jobs.arrival)
         ends = np.isin(self.outcome[self.last], (FINISH, PAUSE)).all() and (self.outcome[~self.last] != FINISH).all()
-        return bool(ends) and not (late.any() or overlap.any() or lost)
+        return bool(ends) and not (late.any() or overlap.any() or is_incomplete)
 
     def interruptions(self) -> bool:
         """Check rules 1 and 4: the change between two segments is the outcome of the first, and allowed."""
         again = self.again
-        joined = again & (self.start == self._before(self.end))
-        moved = np.zeros(len(self.job), dtype=np.bool_)
-        twice = np.flatnonzero(joined)
+        follows = again & (self.start == self._previous_entry(self.end))
+        has_moved = np.zeros(len(self.job), dtype=np.bool_)
+        twice = np.flatnonzero(follows)
         for row in twice.tolist():
             here, there = self.first[row], self.first[row - 1]
-            moved[row] = (self.node[here : here + self.count[row]] != self.node[there : there + self.count[row]]).any()
+            has_moved[row] = (
+                self.node[here : here + self.count[row]] != self.node[there : there + self.count[row]]
+            ).any()
         failed = np.r_[False, self._fails_at_end()[:-1]] & again
-        what = np.where(failed, FAIL, np.where(~joined, PAUSE, np.where(moved, MOVE, -1)))
-        wrong = again & (self._before(self.outcome) != what)
-        paused = again & ~failed & ~joined & (self.options.pausing == "none")
-        strayed = again & ~failed & moved & (self.movement != "anytime")
-        return not (wrong | paused | strayed).any()
+        what = np.where(failed, FAIL, np.where(~follows, PAUSE, np.where(has_moved, MOVE, -1)))
+        wrong = again & (self._previous_entry(self.outcome) != what)
+        bad_pause = again & ~failed & ~follows & (self.options.pausing == "none")
+        strayed = again & ~failed & has_moved & (self.movement != "anytime")
+        return not (wrong | bad_pause | strayed).any()
 
     def _fails_at_end(self) -> Flags:
         """Return for each segment whether one of its nodes fails at its end."""
-        found = np.zeros(len(self.job), dtype=np.bool_)
+        fails = np.zeros(len(self.job), dtype=np.bool_)
         jobs = self.jobs
         for node, start in zip(jobs.failure_node.tolist(), jobs.failure_from.tolist(), strict=True):
-            found[self.of[(self.node == node) & (self.end[self.of] == start)]] = True
-        return found
+            fails[self.of[(self.node == node) & (self.end[self.of] == start)]] = True
+        return fails
 
     def places(self) -> bool:
         """Check rule 5: nodes are eligible, and those of a job are of one type."""
@@ -168,14 +170,14 @@ class _Check:
 
     def pace(self) -> bool:
         """Check rule 3: iterations take their stated time, and a pause costs its price."""
-        due = self.again & np.isin(self._before(self.outcome), (PAUSE, MOVE, FAIL))
-        length = self._length
+        due = self.again & np.isin(self._previous_entry(self.outcome), (PAUSE, MOVE, FAIL))
+        length = self._iteration_length
         right = (self.lead == length) & (self.cycle == length) & (self.delay == 0)
         return bool((right & (self.cost == np.where(due, self.jobs.pause_cost[self.job], 0))).all())
 
     def work(self) -> bool:
         """Check rule 2: work is conserved; the numbers of a segment follow from those of the previous one."""
-        total, length, part = self.jobs.max_iterations[self.job], self._length, self.part
+        total, length, part = self.jobs.max_iterations[self.job], self._iteration_length, self.part
         if ((part < 0) | (part >= WHOLE) | (self.finished < 0) | (self.finished >= total)).any():
             return False
         ticks = np.maximum(0, (self.end - self.start) * WHOLE - self.cost)
@@ -186,21 +188,21 @@ class _Check:
         whole = np.where(over, (since - (part_of_it > 0)) // length, 0)
         rest = (since - whole * length) * WHOLE - part_of_it
         finished = self.finished + np.where(over, 1 + whole, 0)
-        done = np.where(over, rest // length, part + np.where(over, 0, ticks) * WHOLE // length)
-        ended = self.outcome == FINISH
+        part_done = np.where(over, rest // length, part + np.where(over, 0, ticks) * WHOLE // length)
+        is_end = self.outcome == FINISH
         needed = self.cost + short + (part_of_it > 0) + (total - self.finished - 1) * length
         due = self.start - (-needed // WHOLE)
         beyond = (finished > total) | ((finished == total) & np.where(over, rest > 0, False))
-        if (ended & (self.end != due)).any() or (~ended & beyond).any():
+        if (is_end & (self.end != due)).any() or (~is_end & beyond).any():
             return False
-        lost = (self.outcome == FAIL) | ((self.outcome == PAUSE) & (self.options.pausing == "restart"))
-        done = np.where(lost, 0, done)
+        is_lost = (self.outcome == FAIL) | ((self.outcome == PAUSE) & (self.options.pausing == "restart"))
+        part_done = np.where(is_lost, 0, part_done)
         if self.options.restart == "scratch":
             finished = np.where(self.outcome == FAIL, 0, finished)
-        again, idle = self.again, self.last & ~ended
-        same = (self.finished == self._before(finished)) & (self.part == self._before(done))
+        again, idle = self.again, self.last & ~is_end
+        same = (self.finished == self._previous_entry(finished)) & (self.part == self._previous_entry(part_done))
         fresh = (self.finished == 0) & (part == 0)
-        complete = (finished == total) & (done == 0)
+        complete = (finished == total) & (part_done == 0)
         return bool((same[again]).all() and fresh[~again].all() and complete[idle].all())
 
     def failures(self) -> bool:

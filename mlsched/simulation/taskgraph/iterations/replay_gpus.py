@@ -30,24 +30,24 @@ def check(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Findings) -> N
         return
     column = next(r for r, name in enumerate(jobs.resources) if name in NAMES)
     capacity = [int(row[column]) // unit for row in jobs.node_capacity]
-    asked = [int(row[column]) * (int(d) > 0) for row, d in zip(jobs.demand, jobs.duration, strict=True)]
+    gpus_needed = [int(row[column]) * (int(d) > 0) for row, d in zip(jobs.demand, jobs.duration, strict=True)]
     changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for job, segments in by_job.items():
         first = jobs.span(job)[0]
         for s in segments:
-            for task, (node, held) in enumerate(zip(s.nodes, s.gpus, strict=True)):
-                need = asked[first + task] if node >= 0 else 0
+            for task, (node, gpu_set) in enumerate(zip(s.nodes, s.gpus, strict=True)):
+                need = gpus_needed[first + task] if node >= 0 else 0
                 name = f"job {job}, task {task}: from {s.start} on"
-                if len(held) != -(-need // unit) or len(set(held)) != len(held):
+                if len(gpu_set) != -(-need // unit) or len(set(gpu_set)) != len(gpu_set):
                     findings.add(
-                        "gpu", f"{name} holds the GPUs {list(held)}, takes {need} of the resource, {unit} a GPU"
+                        "gpu", f"{name} holds the GPUs {list(gpu_set)}, takes {need} of the resource, {unit} a GPU"
                     )
-                elif any(not 0 <= gpu < capacity[node] for gpu in held):
+                elif any(not 0 <= gpu < capacity[node] for gpu in gpu_set):
                     findings.add(
-                        "gpu", f"{name} holds the GPUs {list(held)} of node {node}, which has {capacity[node]}"
+                        "gpu", f"{name} holds the GPUs {list(gpu_set)} of node {node}, which has {capacity[node]}"
                     )
                 elif s.end > s.start:
-                    for gpu in held:
+                    for gpu in gpu_set:
                         changes[node, gpu] += [(s.start, min(need, unit)), (s.end, -min(need, unit))]
     for (node, gpu), events in changes.items():
         use = 0

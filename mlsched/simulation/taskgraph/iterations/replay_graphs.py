@@ -34,11 +34,11 @@ class Graphs:
         """
         edges = self.edges.get(template, [])
         took = [-(-ticks * factor // WHOLE) for ticks, factor in zip(stated, slow, strict=True)]
-        ends = self._ends(took, edges, nodes, None)
-        again = self._ends(took, edges, nodes, [end - max(ends) for end in ends])
+        ends = self._iteration_ends(took, edges, nodes, None)
+        again = self._iteration_ends(took, edges, nodes, [end - max(ends) for end in ends])
         return max(1, *ends), max(1, *again)
 
-    def _ends(
+    def _iteration_ends(
         self, took: list[int], edges: list[tuple[int, int, int, int]], nodes: tuple[int, ...], before: list[int] | None
     ) -> list[int]:
         """Return the ends of the tasks, from the iteration's beginning: raised until all edges are satisfied.

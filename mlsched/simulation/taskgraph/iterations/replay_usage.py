@@ -41,8 +41,10 @@ class _Task:
     ) -> None:
         self.job, self.task, self.node, self.gpus = job, task, node, gpus
         row = jobs.span(job)[0] + task
-        held = int(jobs.duration[row]) > 0
-        self.base = [int(d) * held * int(u) // WHOLE for d, u in zip(jobs.demand[row], jobs.usage[row], strict=True)]
+        takes_time = int(jobs.duration[row]) > 0
+        self.base = [
+            int(d) * takes_time * int(u) // WHOLE for d, u in zip(jobs.demand[row], jobs.usage[row], strict=True)
+        ]
         key = splitmix(splitmix(splitmix(0, options.usage_seed), job), task)
         self._keys = [splitmix(key, r) for r in range(len(self.base))]
         self._half, self._period = round(options.usage_spread * math.sqrt(3) * WHOLE), -1
@@ -77,13 +79,13 @@ class Slowdowns:
         self.above = [0] * len(jobs.resources)
         self._changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)  # of each (job, task)
         comes: dict[int, list[tuple[int, int, _Task]]] = defaultdict(list)
-        stays = [stay for job, segments in by_job.items() for stay in _stays(jobs, options, job, segments)]
+        stays = [stay for job, segments in by_job.items() for stay in _task_stays(jobs, options, job, segments)]
         self._instants = {time for start, end, _ in stays for time in (start, end)}
         for start, end, task in stays:
             if start < end:
                 comes[task.node] += [(start, 1, task), (end, 0, task)]
         for node, events in comes.items():
-            self._sweep(node, sorted(events, key=lambda event: event[:2]))
+            self._sweep_node(node, sorted(events, key=lambda event: event[:2]))
         for _, _, task in sorted(stays, key=lambda stay: stay[0]):
             self._changes[task.job, task.task] += task.changes
 
@@ -99,16 +101,16 @@ class Slowdowns:
 
     def within(self, job: int, count: int, start: int, end: int) -> list[int]:
         """Return the times in a span at which the slowdown of any of a job's tasks changes."""
-        shared: set[int] = set()
+        times: set[int] = set()
         for task in range(count):
             changes = self._changes.get((job, task), [])
             first = bisect_right(changes, (start, WORD))
             while first < len(changes) and changes[first][0] < end:
-                shared.add(changes[first][0])
+                times.add(changes[first][0])
                 first += 1
-        return sorted(shared)
+        return sorted(times)
 
-    def _sweep(self, node: int, events: list[tuple[int, int, _Task]]) -> None:
+    def _sweep_node(self, node: int, events: list[tuple[int, int, _Task]]) -> None:
         """Process a node's time."""
         there: dict[tuple[int, int], _Task] = {}
         now, at = 0, 0
@@ -122,33 +124,38 @@ class Slowdowns:
                     there.pop((task.job, task.task), None)
                 at += 1
             end = events[at][0] if at < len(events) else now
-            matters = any(usage > capacity for _, usage, capacity, _ in self._sums(node, there, None))
+            matters = any(usage > capacity for _, usage, capacity, _ in self._usage_sums(node, there, None))
             while now < end:
                 period = now // self._every
                 until = min(end, (period + 1) * self._every) if matters else end
-                self._slow(node, there, period, until - now, now)
+                self._slow_tasks(node, there, period, until - now, now)
                 now = until
 
-    def _sums(
+    def _usage_sums(
         self, node: int, there: dict[tuple[int, int], _Task], period: int | None
     ) -> Iterator[tuple[int, int, int, list[_Task]]]:
         """Yield (resource, usage, capacity, tasks that use it) of the node, or of each of its GPUs.
 
         With the period None, usage is the largest possible.
         """
-        used = [(task, task.most() if period is None else task.usage(period)) for task in there.values()]
+        task_usage = [(task, task.most() if period is None else task.usage(period)) for task in there.values()]
         for r, capacity in enumerate(self._jobs.node_capacity[node].tolist()):
             if r != self._column:
-                yield r, sum(usage[r] for _, usage in used), capacity, [task for task, usage in used if usage[r]]
+                yield (
+                    r,
+                    sum(usage[r] for _, usage in task_usage),
+                    capacity,
+                    [task for task, usage in task_usage if usage[r]],
+                )
                 continue
             of_gpu: dict[int, list[tuple[_Task, int]]] = defaultdict(list)
-            for task, usage in used:
+            for task, usage in task_usage:
                 for gpu in task.gpus:
                     of_gpu[gpu].append((task, usage[r] // len(task.gpus)))
             for shares in of_gpu.values():
                 yield r, sum(u for _, u in shares), self._jobs.gpu_unit, [task for task, u in shares if u]
 
-    def _slow(self, node: int, there: dict[tuple[int, int], _Task], period: int, ticks: int, now: int) -> None:
+    def _slow_tasks(self, node: int, there: dict[tuple[int, int], _Task], period: int, ticks: int, now: int) -> None:
         """Compute slowdowns on a node for `ticks` ticks from now on.
 
         Args:
@@ -159,7 +166,7 @@ class Slowdowns:
             now: Start of the time.
         """
         slow = dict.fromkeys(there, WHOLE)
-        for r, usage, capacity, users in self._sums(node, there, period):
+        for r, usage, capacity, users in self._usage_sums(node, there, period):
             if usage > capacity:
                 self.above[r] += ticks
                 for task in users:
@@ -171,7 +178,7 @@ class Slowdowns:
                 changes.append((now, factor))
 
 
-def _stays(jobs: Jobs, options: Options, job: int, segments: list[Segment]) -> Iterator[tuple[int, int, _Task]]:
+def _task_stays(jobs: Jobs, options: Options, job: int, segments: list[Segment]) -> Iterator[tuple[int, int, _Task]]:
     """Yield (start, end, task) for each stay of a job's task in one place."""
     open_: dict[int, tuple[int, int, _Task]] = {}
     for s in segments:

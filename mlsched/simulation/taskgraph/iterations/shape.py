@@ -35,40 +35,40 @@ def shapes(
         stated: Logged number of nodes of each job, below 1: unknown.
         parts: Logged demand of each job's tasks, shape (tasks, resources), without rows: unknown.
     """
-    named = np.zeros(len(asked), dtype=np.int64) if stated is None or shape != "log" else stated
+    logged_nodes = np.zeros(len(asked), dtype=np.int64) if stated is None or shape != "log" else stated
     there = np.sort(nodes[:, counted] // unit)[::-1]
     if shape != "log" or not len(parts):
-        rows = np.column_stack([asked, np.maximum(named, 0)])
+        rows = np.column_stack([asked, np.maximum(logged_nodes, 0)])
         distinct, of_job = np.unique(rows, axis=0, return_inverse=True)
-        few = [_tasks(row, there, counted, shape, unit, many) for *row, many in distinct.tolist()]
+        few = [_tasks_of_job(row, there, counted, shape, unit, many) for *row, many in distinct.tolist()]
         return [few[number] for number in of_job.ravel().tolist()]
-    made: dict[tuple[int, ...], IntArray] = {}
+    cache: dict[tuple[int, ...], IntArray] = {}
     shapes_of_jobs = []
-    for job, (row, many) in enumerate(zip(asked.tolist(), named.tolist(), strict=True)):
+    for job, (row, many) in enumerate(zip(asked.tolist(), logged_nodes.tolist(), strict=True)):
         stated_tasks = parts[job][parts[job].any(axis=1)]
         key = (*row, max(many, 0), *stated_tasks.ravel().tolist())
-        if key not in made:
-            made[key] = (
+        if key not in cache:
+            cache[key] = (
                 stated_tasks[np.lexsort(stated_tasks.T)[::-1]]
                 if len(stated_tasks)
-                else _tasks(row, there, counted, shape, unit, many)
+                else _tasks_of_job(row, there, counted, shape, unit, many)
             )
-        shapes_of_jobs.append(made[key])
+        shapes_of_jobs.append(cache[key])
     return shapes_of_jobs
 
 
-def _tasks(row: list[int], there: IntArray, counted: int, shape: str, unit: int, many: int) -> IntArray:
+def _tasks_of_job(row: list[int], there: IntArray, resource: int, shape: str, unit: int, many: int) -> IntArray:
     """Return the tasks of one job, the largest first.
 
     Args:
         row: Demand of the job.
         there: GPUs of the nodes.
-        counted: Resource by which tasks are made.
+        resource: Resource by which tasks are made.
         shape: Option of that name.
         unit: Amount of one GPU.
         many: Logged number of nodes.
     """
-    amount = row[counted]
+    amount = row[resource]
     count = max(-(-amount // unit), 1)
     if count == 1 or amount % unit or shape == "anywhere":
         sizes = [1] * count

@@ -38,18 +38,18 @@ class Shares:
 
     def change(self, job: JobState, sign: int) -> None:
         """Add (1) or remove (-1) a running job."""
-        held = self._held[self._engine.facts.user[job.number]]
-        held[:] = [had + sign * amount for had, amount in zip(held, self._amounts[job.template], strict=True)]
+        amounts = self._held[self._engine.facts.user[job.number]]
+        amounts[:] = [had + sign * amount for had, amount in zip(amounts, self._amounts[job.template], strict=True)]
 
-    def _share(self, number: int) -> float:
+    def _share_of(self, number: int) -> float:
         """Return the share of the pool of a queue."""
-        held = self._held[number // self._shapes]
-        return max([amount / total for amount, total in zip(held, self._total, strict=True)], default=0.0)
+        amounts = self._held[number // self._shapes]
+        return max([amount / total for amount, total in zip(amounts, self._total, strict=True)], default=0.0)
 
     def serve(self) -> None:
         """Repeatedly start a job of the pool with the least share; ties are broken by arrival."""
         engine, world = self._engine, self._world
-        heads = [(self._share(number), entry, number) for entry, number in engine.heads()]
+        heads = [(self._share_of(number), entry, number) for entry, number in engine.heads()]
         heapq.heapify(heads)
         full: set[int] = set()  # shapes without room
         while heads:
@@ -57,7 +57,7 @@ class Shares:
             if number % self._shapes in full:
                 heapq.heappop(heads)
                 continue
-            if share != (now := self._share(number)):
+            if share != (now := self._share_of(number)):
                 heapq.heapreplace(heads, (now, entry, number))
                 continue
             queue = engine.queues[number]
@@ -67,6 +67,6 @@ class Shares:
                 continue
             engine.start(world.jobs[entry[-1]], tuple(nodes))
             if queue.head < len(queue.entries):
-                heapq.heapreplace(heads, (self._share(number), queue.entries[queue.head], number))
+                heapq.heapreplace(heads, (self._share_of(number), queue.entries[queue.head], number))
             else:
                 heapq.heappop(heads)

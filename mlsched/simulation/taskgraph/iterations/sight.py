@@ -83,13 +83,13 @@ class Sight:
     @functools.cached_property
     def task_job(self) -> IntArray:
         """Return the job of each task."""
-        return self._of_job(np.arange(self.jobs.count))
+        return self._repeat_per_task(np.arange(self.jobs.count))
 
-    def _of_job(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _repeat_per_task(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a column of jobs, repeated for each of their tasks."""
         return column if self.jobs.count == self.tasks.count else np.repeat(column, self.counts)
 
-    def _numbered(self, job: IntArray, task: IntArray) -> IntArray:
+    def _number_texts(self, job: IntArray, task: IntArray) -> IntArray:
         """Return the snapshot's numbers of tasks, given by their job in the workload and their place in it."""
         return np.asarray(self.first[self.job.searchsorted(job)] + task)
 
@@ -124,57 +124,59 @@ class Sight:
 
     def _gained_until(self, until: IntArray | int) -> IntArray:
         """Return the iterations finished in the current segment, up to a time (one, or one per job), shape (jobs,)."""
-        (begin, head), cycle = self._began, self.jobs["cycle"]
+        (begin, head), cycle = self._begin_and_head, self.jobs["cycle"]
         elapsed = np.maximum(until - begin, 0) * WHOLE
         over = (begin >= 0) & (elapsed >= head)
         return np.asarray(np.where(over, 1 + (elapsed - head) // np.maximum(cycle, 1), 0))
 
     @functools.cached_property
-    def _began(self) -> tuple[IntArray, IntArray]:
+    def _begin_and_head(self) -> tuple[IntArray, IntArray]:
         """Return `begin` and `head` of each job (see `view`)."""
         return self.jobs["begin"], self.jobs["head"]
 
     @functools.cached_property
-    def _gained(self) -> IntArray:
+    def _gained_iterations(self) -> IntArray:
         return self._gained_until(self._now)
 
     @functools.cached_property
-    def _later(self) -> Flags:
+    def _in_later_iteration(self) -> Flags:
         """Return which jobs have finished an iteration in the current segment, shape (jobs,)."""
-        begin, head = self._began
+        begin, head = self._begin_and_head
         return np.asarray((begin >= 0) & ((self._now - begin) * WHOLE >= head))
 
     @functools.cached_property
     def finished(self) -> IntArray:
         """Return the finished iterations."""
-        return self.jobs["finished"] + self._gained
+        return self.jobs["finished"] + self._gained_iterations
 
     @property
     def on_time(self) -> IntArray:
         """Return the finished iterations that ended by the deadline."""
         deadline = self._view.of_jobs["deadline"][self.job]
         late = not (deadline >= self._now).all()
-        return self.jobs["on_time"] + (self._gained_until(np.minimum(deadline, self._now)) if late else self._gained)
+        return self.jobs["on_time"] + (
+            self._gained_until(np.minimum(deadline, self._now)) if late else self._gained_iterations
+        )
 
     @functools.cached_property
-    def _busy(self) -> Flags:
+    def _busy_time(self) -> Flags:
         return np.asarray(self.jobs["placed"] > 0)
 
     @property
     def service(self) -> IntArray:
         """Return the attained service."""
-        counted, held = self.jobs.columns(1, self._view.service).reshape(2, -1, self.jobs.count)
-        return np.asarray((counted + held * (self._now - self.jobs["since"])).T)
+        service_counted, amounts_held = self.jobs.columns(1, self._view.service).reshape(2, -1, self.jobs.count)
+        return np.asarray((service_counted + amounts_held * (self._now - self.jobs["since"])).T)
 
     @property
     def executed(self) -> IntArray:
         """Return the ticks in which some task of the job ran."""
-        return self.jobs["executed"] + np.where(self._busy, self._now - self.jobs["busy_since"], 0)
+        return self.jobs["executed"] + np.where(self._busy_time, self._now - self.jobs["busy_since"], 0)
 
     @property
     def idle_since(self) -> IntArray:
         """Return the time since when the job has had zero running tasks."""
-        return np.where(self._busy, self._now, self.jobs["idle_since"])
+        return np.where(self._busy_time, self._now, self.jobs["idle_since"])
 
     @property
     def accuracy_seen(self) -> IntArray:
@@ -192,17 +194,19 @@ class Sight:
     @functools.cached_property
     def duration(self) -> IntArray:
         """Return the ticks of a run, known once a job's first run is over."""
-        known = self._later | (self.jobs["finished"] > 0)
-        told = self.tasks["told"]
-        return np.where(self._of_job(known), self.tasks["true"], told) if known.any() else told
+        is_known = self._in_later_iteration | (self.jobs["finished"] > 0)
+        told_ticks = self.tasks["told"]
+        return (
+            np.where(self._repeat_per_task(is_known), self.tasks["true"], told_ticks) if is_known.any() else told_ticks
+        )
 
     def _since_boundary(self, column: IntArray) -> IntArray:
         """Return a column of times; for tasks in a later iteration of their segment, the iteration's beginning."""
-        if not self._later.any():
+        if not self._in_later_iteration.any():
             return column
-        (begin, head), cycle = self._began, self.jobs["cycle"]
-        boundary = begin - (-(head + (self._gained - 1) * cycle) // WHOLE)
-        return np.where(self._of_job(self._later), self._of_job(boundary), column)
+        (begin, head), cycle = self._begin_and_head, self.jobs["cycle"]
+        boundary = begin - (-(head + (self._gained_iterations - 1) * cycle) // WHOLE)
+        return np.where(self._repeat_per_task(self._in_later_iteration), self._repeat_per_task(boundary), column)
 
     @property
     def start(self) -> IntArray:
@@ -210,10 +214,10 @@ class Sight:
 
         For a job that continues after a pause, the work of a task counts only from the end of the pause cost.
         """
-        begin, cost = self._began[0], self.jobs["cost"]
+        begin, cost = self._begin_and_head[0], self.jobs["cost"]
         until = np.minimum(begin - (-cost // WHOLE), self._now)
         paid = np.where((begin >= 0) & (cost > 0), until, 0)
-        return self._since_boundary(np.maximum(self.tasks["start"], self._of_job(paid)))
+        return self._since_boundary(np.maximum(self.tasks["start"], self._repeat_per_task(paid)))
 
     @property
     def end(self) -> IntArray:
@@ -223,14 +227,18 @@ class Sight:
     @property
     def progress(self) -> IntArray:
         """Return the work done before tasks last started."""
-        part = self._of_job(np.where(self._later, 0, self.jobs["part"]))
+        part = self._repeat_per_task(np.where(self._in_later_iteration, 0, self.jobs["part"]))
         return np.where(self.tasks["state"] == WAITING, 0, self.duration * part // WHOLE)
 
     @property
     def home(self) -> IntArray:
         """Return the node of the last finished iteration's run."""
         home = self.tasks["home"]
-        return np.where(self._of_job(self._later), self.tasks["node"], home) if self._later.any() else home
+        return (
+            np.where(self._repeat_per_task(self._in_later_iteration), self.tasks["node"], home)
+            if self._in_later_iteration.any()
+            else home
+        )
 
     @property
     def last_end(self) -> IntArray:
@@ -249,9 +257,9 @@ class Sight:
         if self._usage is None:
             holds = np.minimum(self.tasks["true"], 1) * (self.tasks["state"] == RUNNING)
             return np.asarray(demand * holds[:, None])
-        used = np.zeros_like(demand)
-        used[self._numbered(self._usage.job, self._usage.task)] = self._usage.amount
-        return used
+        use = np.zeros_like(demand)
+        use[self._number_texts(self._usage.job, self._usage.task)] = self._usage.amount
+        return use
 
     # -- use of individual GPUs ---------------------------------------------------------------------------------------
 
@@ -264,25 +272,27 @@ class Sight:
     def gpu_holder(self) -> IntArray:
         """Return the task that uses the complete GPU."""
         job, task = self._devices.holder
-        return np.where(job >= 0, self._numbered(job, task), -1) if (job >= 0).any() else np.full(job.shape, -1)
+        return np.where(job >= 0, self._number_texts(job, task), -1) if (job >= 0).any() else np.full(job.shape, -1)
 
 
 def makers(view: View) -> dict[str, Callable[[Sight], IntArray]]:
     """Return the maker of each variable column of a snapshot, by its name."""
-    made: dict[str, Callable[[Sight], IntArray]] = {name: operator.attrgetter(name) for name in specs(Snapshot)}
+    column_makers: dict[str, Callable[[Sight], IntArray]] = {
+        name: operator.attrgetter(name) for name in specs(Snapshot)
+    }
     for table, names in (("jobs", _OF_JOBS), ("tasks", _OF_TASKS), ("samples", _SAMPLES)):
-        made |= {name: functools.partial(_kept, table, name) for name in names}
+        column_makers |= {name: functools.partial(_kept_column, table, name) for name in names}
     edges = {name: getattr(view.workload, name) for name in _EDGES}
     for which, columns in (("job", view.of_jobs), ("kind", view.of_tasks), ("edge", edges)):
-        made |= {name: functools.partial(_picked, which, column) for name, column in columns.items()}
-    return made
+        column_makers |= {name: functools.partial(_picked_column, which, column) for name, column in columns.items()}
+    return column_makers
 
 
-def _kept(table: str, name: str, sight: Sight) -> IntArray:
-    found: IntArray = getattr(sight, table)[name]
-    return found
+def _kept_column(table: str, name: str, sight: Sight) -> IntArray:
+    column: IntArray = getattr(sight, table)[name]
+    return column
 
 
-def _picked(which: str, column: IntArray, sight: Sight) -> IntArray:
+def _picked_column(which: str, column: IntArray, sight: Sight) -> IntArray:
     """Return the visible entries of a column of the workload."""
     return np.asarray(column[getattr(sight, which)])

@@ -55,7 +55,7 @@ def by_peak(jobs: Jobs, asked: Asked) -> tuple[IntArray, str]:
     `jobs` is the workload of the log on any nodes on which each of its jobs fits.
     """
     column = jobs.resources.index(RESOURCES[asked.counted])
-    most = _largest(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
+    most = _peak_use(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
     tasks = -(-jobs.demand[:, column] // 1000)
     size = max(min(A_NODE, -(-int(most[column]) // 1000)), int(tasks.max()))
     room = size // np.maximum(np.maximum.reduceat(tasks, [first for first, _ in jobs.tasks]), 1)
@@ -74,9 +74,9 @@ def by_names(jobs: Jobs) -> tuple[Nodes, str] | None:
     A run without logged GPUs per node has equal shares, rounded up.
     """
     runs = len(jobs.logged_job)
-    named = jobs.place_name >= 0
+    has_name = jobs.place_name >= 0
     count = len(jobs.place_names)
-    if not named.all() or len(np.unique(jobs.place_run)) < runs or not 0 < count <= MOST_NODES:
+    if not has_name.all() or len(np.unique(jobs.place_run)) < runs or not 0 < count <= MOST_NODES:
         return None
     amounts, of_run = held(jobs), np.bincount(jobs.place_run, minlength=runs)
     shares = -(-amounts[jobs.place_run] // of_run[jobs.place_run][:, None])
@@ -84,7 +84,7 @@ def by_names(jobs: Jobs) -> tuple[Nodes, str] | None:
         gpu = jobs.resources.index("gpu_milli")
         shares[:, gpu] = np.where(jobs.place_gpus < 0, -(-shares[:, gpu] // 1000) * 1000, jobs.place_gpus)
     peaks = np.zeros((count, len(RESOURCES)), dtype=np.int64)
-    peaks[:, [RESOURCES.index(name) for name in jobs.resources]] = _largest(
+    peaks[:, [RESOURCES.index(name) for name in jobs.resources]] = _peak_use(
         jobs.place_name, jobs, shares, count, jobs.place_run
     )
     peaks[:, _GPU] = -(-peaks[:, _GPU] // 1000)
@@ -101,21 +101,21 @@ def by_names(jobs: Jobs) -> tuple[Nodes, str] | None:
 
 def enlarged(jobs: Jobs) -> Jobs:
     """Return the workload on nodes with room for the log's own run: shares of tasks are rounded up."""
-    most = _largest(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
+    most = _peak_use(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
     lacking = np.maximum(most - jobs.node_capacity.sum(axis=0), 0)
     if not lacking.any():
         return jobs
     return jobs.replace(node_capacity=jobs.node_capacity + -(-lacking // len(jobs.node_capacity)))
 
 
-def _largest(where: IntArray, jobs: Jobs, amounts: IntArray, places: int, runs: IntArray | None = None) -> IntArray:
+def _peak_use(where: IntArray, jobs: Jobs, amounts: IntArray, places: int, runs: IntArray | None = None) -> IntArray:
     """Return the peak use, shape (places, resources); `runs` has the logged run of each amount."""
     start = jobs.logged_start if runs is None else jobs.logged_start[runs]
     end = jobs.logged_end if runs is None else jobs.logged_end[runs]
-    found = np.zeros((places, amounts.shape[1]), dtype=np.int64)
+    peaks = np.zeros((places, amounts.shape[1]), dtype=np.int64)
     at, times = np.concatenate([where, where]), np.concatenate([end, start])
     for r in range(amounts.shape[1]):
         change = np.concatenate([-amounts[:, r], amounts[:, r]])
         order = np.lexsort((change, times, at))  # at one moment, ends come first; the sum at each place returns to 0
-        np.maximum.at(found[:, r], at[order], np.cumsum(change[order]))
-    return found
+        np.maximum.at(peaks[:, r], at[order], np.cumsum(change[order]))
+    return peaks

@@ -34,13 +34,13 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
     count = len(horizon.arrival)
     classes, class_of = np.unique(horizon.eligible, axis=0, return_inverse=True)
     of_jobs = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
-    shared = ("resources", "node_capacity", "accuracy", "movement", "accuracy_at", "tick_ms")
+    shared_columns = ("resources", "node_capacity", "accuracy", "movement", "accuracy_at", "tick_ms")
     tasks = ("demand", "parameters", "role", "replica")
     edges = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
     return Jobs(
         gpu_unit=horizon.gpu_unit,
         **{name: getattr(horizon, name)[order] for name in of_jobs},
-        **{name: getattr(horizon, name) for name in (*shared, *tasks, *edges)},
+        **{name: getattr(horizon, name) for name in (*shared_columns, *tasks, *edges)},
         eligible=classes,
         task_class=class_of.reshape(-1),
         gang=np.full(count, int(gang)),
@@ -56,7 +56,7 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
     )
 
 
-def _converted(graph: str) -> Callable[..., Jobs]:
+def _converted_maker(graph: str) -> Callable[..., Jobs]:
     """Return the maker of a synthetic workload of the task engine, with its parameters; its jobs are gangs here."""
 
     @functools.wraps(of_tasks.generated)
@@ -113,10 +113,10 @@ def gangs(
         + (f" movement={movement}" if movement != "none" else "")
     )
     capacity = np.full((nodes, 1), gpus)
-    asked = np.array(sizes)[kind][:, None]
+    gpu_counts = np.array(sizes)[kind][:, None]
     return made_gangs(
         Cluster(capacity, ("gpu",), tick_ms=60_000),
-        tasks=shapes(asked, capacity, 0, shape, 1),
+        tasks=shapes(gpu_counts, capacity, 0, shape, 1),
         pause_cost=np.full(jobs, round(pause_cost * WHOLE / 60)),
         movement=movement,
         arrival=np.floor(np.cumsum(gaps) - gaps[:1]).astype(np.int64),
@@ -129,7 +129,7 @@ def gangs(
 
 #: Name -> maker of a workload.
 SOURCES: Mapping[str, Callable[..., Jobs]] = {
-    **{name: _converted(name) for name in of_tasks.SOURCES},
+    **{name: _converted_maker(name) for name in of_tasks.SOURCES},
     "gangs": gangs,
     "mlfs-cluster": mlfs,
     "mlfs-join": joined,

@@ -122,8 +122,8 @@ class JobState:
 
     def starts(self, task: int, node: int, gpu: int, now: int) -> None:
         """Start a task on a node, or move it there."""
-        self.state, self.node = _with(self.state, task, RUNNING), _with(self.node, task, node)
-        self.gpu, self.start = _with(self.gpu, task, gpu), _with(self.start, task, now)
+        self.state, self.node = _with_entry(self.state, task, RUNNING), _with_entry(self.node, task, node)
+        self.gpu, self.start = _with_entry(self.gpu, task, gpu), _with_entry(self.start, task, now)
 
     def start_all(self, nodes: tuple[int, ...], gpus: tuple[int, ...], now: int) -> None:
         """Start all tasks."""
@@ -132,8 +132,8 @@ class JobState:
 
     def pauses(self, task: int, now: int) -> None:
         """Pause a task, which releases its node and may continue later."""
-        self.state, self.gpu = _with(self.state, task, PAUSED), _with(self.gpu, task, -1)
-        self.waiting_since = _with(self.waiting_since, task, now)
+        self.state, self.gpu = _with_entry(self.state, task, PAUSED), _with_entry(self.gpu, task, -1)
+        self.waiting_since = _with_entry(self.waiting_since, task, now)
 
     def pause_all(self, nodes: tuple[int, ...], now: int) -> None:
         """Pause all placed tasks (on `nodes`)."""
@@ -149,8 +149,8 @@ class JobState:
         """Reset unplaced tasks to waiting before the next iteration."""
         for task, state in enumerate(self.state):
             if state == PAUSED:
-                self.state, self.node = _with(self.state, task, WAITING), _with(self.node, task, -1)
-                self.start = _with(self.start, task, 0)
+                self.state, self.node = _with_entry(self.state, task, WAITING), _with_entry(self.node, task, -1)
+                self.start = _with_entry(self.start, task, 0)
 
     def hold(self, placed: int, amounts: tuple[int, ...], now: int) -> None:
         """Set the number of placed tasks and their used amounts from now on."""
@@ -196,6 +196,6 @@ class JobState:
         self.home, self.last_end = (-1,) * len(self.home), (0,) * len(self.home)
 
 
-def _with(column: tuple[int, ...], task: int, value: int) -> tuple[int, ...]:
+def _with_entry(column: tuple[int, ...], task: int, value: int) -> tuple[int, ...]:
     """Return the column with another entry for one task."""
     return (*column[:task], value, *column[task + 1 :])

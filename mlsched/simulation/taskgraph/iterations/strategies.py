@@ -42,31 +42,31 @@ def workloads(
 
     @st.composite
     def draw_workload(draw: DrawFn) -> Jobs:
-        drawn = from_tasks(draw(strategies.workloads(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs)))
-        demand, unit = drawn.demand.copy(), draw(one_of(0, GPU)) if gpus else 0
+        strategy = from_tasks(draw(strategies.workloads(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs)))
+        demand, unit = strategy.demand.copy(), draw(one_of(0, GPU)) if gpus else 0
         if unit:
             parts = st.lists(one_of(1, 2, 2, 3, GPU), min_size=len(demand), max_size=len(demand))
             demand[:, 0] = np.where(demand[:, 0] == 1, np.array(draw(parts), dtype=np.int64), demand[:, 0] * unit)
         apart = demand.copy()
         if unit:
             apart[:, 0] = -(-demand[:, 0] // GPU) * GPU
-        most = np.zeros((len(drawn.gang), len(drawn.resources)), dtype=np.int64)
-        np.add.at(most, drawn.task_template, apart)
-        capacity = np.maximum(drawn.node_capacity, most.max(axis=0, initial=0))
+        most = np.zeros((len(strategy.gang), len(strategy.resources)), dtype=np.int64)
+        np.add.at(most, strategy.task_template, apart)
+        capacity = np.maximum(strategy.node_capacity, most.max(axis=0, initial=0))
         scales = st.lists(
             one_of(WHOLE, WHOLE, 2 * WHOLE, 700_000, 1_333_333),
-            min_size=len(drawn.arrival),
-            max_size=len(drawn.arrival),
+            min_size=len(strategy.arrival),
+            max_size=len(strategy.arrival),
         )
         scale = np.array(draw(scales), dtype=np.int64)
         if unit:
             capacity[:, 0] = -(-capacity[:, 0] // GPU) * GPU
-        used = st.lists(one_of(WHOLE, WHOLE // 2, 1_700_000), min_size=demand.size, max_size=demand.size)
-        usage = np.array(draw(used), dtype=np.int64).reshape(demand.shape)
+        usage_options = st.lists(one_of(WHOLE, WHOLE // 2, 1_700_000), min_size=demand.size, max_size=demand.size)
+        usage = np.array(draw(usage_options), dtype=np.int64).reshape(demand.shape)
         costs = st.lists(one_of(0, 0, WHOLE, 2_500_000), min_size=len(scale), max_size=len(scale))
         cost = np.array(draw(costs), dtype=np.int64)
-        movement = draw(one_of(drawn.movement, drawn.movement, "anytime"))
-        return drawn.replace(
+        movement = draw(one_of(strategy.movement, strategy.movement, "anytime"))
+        return strategy.replace(
             node_capacity=capacity,
             scale=scale,
             demand=demand,
@@ -83,7 +83,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
     """Return a strategy of the world's options, every field drawn; in half of the draws, usage is drawn."""
     from hypothesis import strategies as st
 
-    drawn = st.fixed_dictionaries(
+    strategy = st.fixed_dictionaries(
         {
             "usage": st.just("drawn"),
             "usage_spread": one_of(0.0, 0.2, 0.5),
@@ -91,7 +91,9 @@ def options() -> SearchStrategy[dict[str, Any]]:
             "usage_at_start": st.booleans(),
         }
     )
-    return st.builds(lambda world, used: world | (used or {}), strategies.options(), st.one_of(st.none(), drawn))
+    return st.builds(
+        lambda world, usage_options: world | (usage_options or {}), strategies.options(), st.one_of(st.none(), strategy)
+    )
 
 
 def roomy(workload: Jobs) -> Jobs:

@@ -55,7 +55,7 @@ class Table:
         """Add entries at the end, and return the position of the first; missing columns are 0."""
         first, end = self._added, self._added + count
         if end > len(self._there):
-            self._move(slice(0, first), 2 * end)
+            self._move_entries(slice(0, first), 2 * end)
         for name, values in entries.items():
             side, row = self.rows[name]
             self.blocks[side][row, first:end] = values
@@ -76,14 +76,14 @@ class Table:
         self._here = None
         if self._end - self.count <= max(FEW, self.count):
             return False
-        kept, waits = self.positions(), self.waits
-        self._move(kept, max(FEW, 2 * len(kept)))
-        self._added, self._end = len(kept), len(kept) - waits
+        positions, waits = self.positions(), self.waits
+        self._move_entries(positions, max(FEW, 2 * len(positions)))
+        self._added, self._end = len(positions), len(positions) - waits
         return True
 
-    def _move(self, kept: IntArray | slice, room: int) -> None:
+    def _move_entries(self, positions: IntArray | slice, room: int) -> None:
         """Move the entries to new memory of `room` entries; the rest of it is 0."""
-        there, blocks = self._there[kept], [block[:, kept] for block in self.blocks]
+        there, blocks = self._there[positions], [block[:, positions] for block in self.blocks]
         self._there = np.zeros(room, dtype=np.bool_)
         self._there[: len(there)] = there
         for side, block in enumerate(blocks):
@@ -112,9 +112,9 @@ class Seen:
 
     def keep(self) -> None:
         """Copy before the table changes."""
-        self._take(1)
+        self._take_entries(1)
 
-    def _take(self, side: int) -> IntArray:
+    def _take_entries(self, side: int) -> IntArray:
         """Return a block with only these entries."""
         block, here = self._sides[side]
         if here is not None:
@@ -131,6 +131,6 @@ class Seen:
         """Return a column, or several of one block, shape (columns, entries)."""
         block, here = self._sides[side]
         if here is None or self.count <= SHORT:
-            return np.asarray(self._take(side)[rows])
-        found = block[rows]
-        return np.asarray(found[..., here].copy() if isinstance(here, slice) else found.take(here, axis=-1))
+            return np.asarray(self._take_entries(side)[rows])
+        column = block[rows]
+        return np.asarray(column[..., here].copy() if isinstance(here, slice) else column.take(here, axis=-1))

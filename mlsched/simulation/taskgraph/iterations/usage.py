@@ -94,7 +94,7 @@ class Usage:
         self._names[:, slot] = job, task, node, gpus[0] if len(gpus) == 1 else -1, len(gpus), 0
         self._keys[slot] = mixed(mixed(mixed(self._seed, job), task), np.arange(base.size))
         self._amounts[0, slot], self._came[slot] = base, now
-        self._amounts[1, slot] = self._drawn(slice(slot, slot + 1))[0]
+        self._amounts[1, slot] = self._drawn_usage(slice(slot, slot + 1))[0]
 
     def go(self, job: int, task: int) -> None:
         """Remove a task from its node; the last slot takes its place."""
@@ -107,7 +107,7 @@ class Usage:
 
     # -- usage --------------------------------------------------------------------------------------------------------
 
-    def _drawn(self, among: slice) -> IntArray:
+    def _drawn_usage(self, among: slice) -> IntArray:
         """Return the usage of these slots in the current period."""
         word = np.full((among.stop - among.start, 1), self._period)
         if self._at_start:
@@ -121,7 +121,7 @@ class Usage:
         """Draw the current usage after the beginning of a new period."""
         if now // self._every != self._period:
             self._period = now // self._every
-            self._amounts[1, : self._size] = self._drawn(slice(0, self._size))
+            self._amounts[1, : self._size] = self._drawn_usage(slice(0, self._size))
 
     def seen(self, now: int) -> Used:
         """Return the current usage; the result changes with the books."""
@@ -140,14 +140,14 @@ class Usage:
         most = np.floor(self._capacity * limit + 1e-9)
         if pool >= 0:
             most[:, pool] = self._capacity[:, pool]
-        if any((_summed(node, usage[:, r], len(most)) > most[:, r]).any() for r in self._pooled):
+        if any((_sum_by_place(node, usage[:, r], len(most)) > most[:, r]).any() for r in self._pooled):
             return True
         if not self._gpus:
             return False
         place = (node * self._gpus + gpu)[gpu >= 0]
-        sums = _summed(place, usage[gpu >= 0, self._column], len(most) * self._gpus)
-        shared = np.bincount(place, minlength=len(sums)) > 1
-        return bool((sums[shared] > int(self._unit * limit + 1e-9)).any())
+        sums = _sum_by_place(place, usage[gpu >= 0, self._column], len(most) * self._gpus)
+        is_shared = np.bincount(place, minlength=len(sums)) > 1
+        return bool((sums[is_shared] > int(self._unit * limit + 1e-9)).any())
 
     # -- slowdowns ----------------------------------------------------------------------------------------------------
 
@@ -160,31 +160,31 @@ class Usage:
         self.above = [a + int(n) * (now - self._since) for a, n in zip(self.above, self._exceeding, strict=True)]
         self._since = now
         was = self._names[5, : self._size]
-        slow, self._exceeding = self._slowdowns()
+        slow, self._exceeding = self._slowdown_factors()
         jobs = np.unique(self._names[0, : self._size][slow != was]).tolist()
         self._names[5, : self._size] = slow
-        return {job: self._of(job) for job in jobs}
+        return {job: self._usage_of(job) for job in jobs}
 
-    def _of(self, job: int) -> list[int]:
+    def _usage_of(self, job: int) -> list[int]:
         first, end = self._jobs.span(job)
         slots = [self._slot.get((job, task), -1) for task in range(end - first)]
         return [int(self._names[5, slot]) if slot >= 0 else 0 for slot in slots]
 
-    def _slowdowns(self) -> tuple[IntArray, IntArray]:
+    def _slowdown_factors(self) -> tuple[IntArray, IntArray]:
         """Return the slowdown of each slot, ppm, and the number of overloaded nodes (GPUs) of each resource."""
         node, gpu, many = self._names[2:5, : self._size]
         usage = self._amounts[1, : self._size]
         slow, exceeding = np.full(self._size, WHOLE), np.zeros(usage.shape[1], dtype=np.int64)
         for r in self._pooled:
-            factor = _factor(_summed(node, usage[:, r], len(self._capacity)), self._capacity[:, r])
+            factor = _slowdown_factor(_sum_by_place(node, usage[:, r], len(self._capacity)), self._capacity[:, r])
             exceeding[r] = (factor > WHOLE).sum()
             if exceeding[r]:
                 slow = np.where(usage[:, r] > 0, np.maximum(slow, factor[node]), slow)
         if self._gpus:
             place = node * self._gpus + gpu
-            shares = _summed(place[gpu >= 0], usage[gpu >= 0, self._column], len(self._capacity) * self._gpus)
+            shares = _sum_by_place(place[gpu >= 0], usage[gpu >= 0, self._column], len(self._capacity) * self._gpus)
             alone = usage[:, self._column] // np.maximum(many, 1)  # per GPU, for a task with several GPUs
-            factor, own = _factor(shares, self._unit), _factor(alone, self._unit)
+            factor, own = _slowdown_factor(shares, self._unit), _slowdown_factor(alone, self._unit)
             own = np.where(gpu >= 0, factor[place], np.where(many > 1, own, WHOLE))
             exceeding[self._column] = (factor > WHOLE).sum() + many[(many > 1) & (own > WHOLE)].sum()
             slow = np.where(usage[:, self._column] > 0, np.maximum(slow, own), slow)
@@ -194,19 +194,21 @@ class Usage:
         """Return the time of the next draw, or None if draws cannot change any slowdown."""
         node, gpu, many = self._names[2:5, : self._size]
         most = self._amounts[0, : self._size] * (WHOLE + self._half) // WHOLE
-        may = any((_summed(node, most[:, r], len(self._capacity)) > self._capacity[:, r]).any() for r in self._pooled)
+        may = any(
+            (_sum_by_place(node, most[:, r], len(self._capacity)) > self._capacity[:, r]).any() for r in self._pooled
+        )
         if self._gpus and not may:
             place, amounts = (node * self._gpus + gpu)[gpu >= 0], most[:, self._column]
-            may = bool((_summed(place, amounts[gpu >= 0], len(self._capacity) * self._gpus) > self._unit).any())
+            may = bool((_sum_by_place(place, amounts[gpu >= 0], len(self._capacity) * self._gpus) > self._unit).any())
             may = may or bool((amounts // np.maximum(many, 1) > self._unit)[many > 1].any())
         return (now // self._every + 1) * self._every if may else None
 
 
-def _summed(place: IntArray, amounts: IntArray, places: int) -> IntArray:
+def _sum_by_place(place: IntArray, amounts: IntArray, places: int) -> IntArray:
     """Return the sum of the amounts at each place; exact, since usage stays far below 2^53."""
     return np.asarray(np.bincount(place, amounts, minlength=places).astype(np.int64))
 
 
-def _factor(usage: IntArray, capacity: IntArray | int) -> IntArray:
+def _slowdown_factor(usage: IntArray, capacity: IntArray | int) -> IntArray:
     """Return the slowdown of tasks by usage, ppm, rounded up."""
     return np.where(usage > capacity, -(-usage * WHOLE // np.maximum(capacity, 1)), WHOLE)

@@ -68,10 +68,10 @@ class View:
         self.edge_order = np.argsort(owner, kind="stable")
         self.edges_of = np.searchsorted(owner[self.edge_order], np.arange(len(w.gang) + 1))
         amounts = range(len(w.resources))
-        served = [f"service:{r}" for r in amounts] + [f"held:{r}" for r in amounts]
-        self.jobs = Table(("job_id",), (*_DONE, *served, *_HOLDING, *_PACE))
+        service_columns = [f"service:{r}" for r in amounts] + [f"held:{r}" for r in amounts]
+        self.jobs = Table(("job_id",), (*_DONE, *service_columns, *_HOLDING, *_PACE))
         self.tasks = Table(("owner", "kind", "told", "true"), TASKS)
-        self.service = slice(len(_DONE), len(_DONE) + len(served))
+        self.service = slice(len(_DONE), len(_DONE) + len(service_columns))
         self.makes = makers(self)
         self._places: dict[int, tuple[int, int, int]] = {}  # position of each job, and of its tasks
         self._added = self._admitted = 0  # jobs ever added to the columns, and those that have arrived
@@ -96,21 +96,21 @@ class View:
         if job.number < self._admitted:
             self._gone.append(job.number)
 
-    def _write(self) -> None:
+    def _write_columns(self) -> None:
         """Update the columns."""
         world, before = self.world, self._admitted
         for job in self._gone:
-            self._remove(job)
+            self._remove_entries(job)
         self._gone.clear()
         if (count := world.arrived - before) > 0:
             if count > self.jobs.waits:
-                self._add(max(count - self.jobs.waits, AHEAD))
+                self._add_jobs(max(count - self.jobs.waits, AHEAD))
             self.jobs.admit(count)
             self.tasks.admit(int(self.counts[before : before + count].sum()))
             self._admitted = world.arrived
             for job in range(before, world.arrived):
                 if job not in world.jobs:
-                    self._remove(job)
+                    self._remove_entries(job)
         if self.changed:
             self._write_changed(list(self.changed.values()))
             self.changed.clear()
@@ -127,7 +127,7 @@ class View:
         columns = [list(itertools.chain.from_iterable(rows)) for rows in zip(*of_tasks, strict=True)]
         self.tasks.blocks[1][:, [task for _, first, end in places for task in range(first, end)]] = columns
 
-    def _add(self, count: int) -> None:
+    def _add_jobs(self, count: int) -> None:
         """Add the next jobs to the columns, at most `count`."""
         w, first = self.workload, self._added
         end = min(first + count, len(w.arrival))
@@ -138,14 +138,14 @@ class View:
         once = (w.max_iterations == 1)[owner]
         true = ticks(w.duration[kind], w.scale[owner], once)
         oracle = self.world.options.information == "oracle"
-        told = true if oracle else ticks(w.estimate[kind], w.told[owner], once)
+        told_ticks = true if oracle else ticks(w.estimate[kind], w.told[owner], once)
         own = {"job_id": job, "stop_after": w.max_iterations[first:end], "idle_since": w.arrival[first:end]}
         since = self.jobs.add(len(job), {**own, "first_start": -1, "begin": -1})
-        of_tasks = {"owner": owner, "kind": kind, "told": told, "true": true, "waiting_since": w.arrival[owner]}
+        of_tasks = {"owner": owner, "kind": kind, "told": told_ticks, "true": true, "waiting_since": w.arrival[owner]}
         self.tasks.add(len(owner), {**of_tasks, "node": -1, "home": -1, "gpu": -1})
-        self._find(since)
+        self._record_positions(since)
 
-    def _find(self, since: int = 0) -> None:
+    def _record_positions(self, since: int = 0) -> None:
         """Record the positions of jobs' entries, from this position on."""
         place = self.jobs.positions(since)
         job = self.jobs["job_id"][place]
@@ -154,11 +154,11 @@ class View:
         for name, at, begin, end in zip(*(column.tolist() for column in columns), strict=True):
             self._places[name] = at, begin, end
 
-    def _remove(self, job: int) -> None:
+    def _remove_entries(self, job: int) -> None:
         place, first, end = self._places.pop(job)
-        moved = [self.jobs.remove(place, place + 1), self.tasks.remove(first, end)]
-        if any(moved):
-            self._find()
+        moves = [self.jobs.remove(place, place + 1), self.tasks.remove(first, end)]
+        if any(moves):
+            self._record_positions()
 
     def named(self, tasks: IntArray) -> tuple[list[int], list[int]]:
         """Return the job of each task of the last snapshot, and its place among that job's tasks."""
@@ -178,7 +178,7 @@ class View:
     def snapshot(self) -> Snapshot:
         """Return the current snapshot."""
         self.changes()  # only one snapshot can be preserved
-        self._write()
+        self._write_columns()
         world, w, sight = self.world, self.workload, Sight(self)
         self._last = weakref.ref(sight)
         return lazy_record(
@@ -216,8 +216,8 @@ class _Learning:
 
     def __init__(self, jobs: Jobs, oracle: bool) -> None:
         self._true, self._table = jobs.accuracy, jobs.accuracy_table
-        told = np.where((jobs.accuracy_told < 0) | oracle, jobs.accuracy_table, jobs.accuracy_told)
-        rows, self.table = np.unique(told, return_inverse=True)
+        told_rows = np.where((jobs.accuracy_told < 0) | oracle, jobs.accuracy_table, jobs.accuracy_told)
+        rows, self.table = np.unique(told_rows, return_inverse=True)
         self.told = np.ascontiguousarray(jobs.accuracy[rows])
         self.told.flags.writeable = False
         column = np.arange(max(jobs.accuracy.shape[1], jobs.loss.shape[1]))

@@ -127,7 +127,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
         np.add.at(delays, self.task_template[self.edge_from], self.edge_delay)
         for name, length in (("scale", most[0]), ("told", most[1])):
             factor = getattr(self, name)
-            iteration = length[self.template] * self._slowest * factor / WHOLE + delays[self.template]
+            iteration = length[self.template] * self._slowest_factor * factor / WHOLE + delays[self.template]
             late = self.arrival + np.ceil(iteration) * self.max_iterations > UNLIMITED
             refuse_first(late, name, factor, f"the job could end after tick {UNLIMITED}; use longer ticks")
 
@@ -140,7 +140,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
         return np.asarray(least[self.class_of[self.template]] / WHOLE)
 
     @property
-    def _slowest(self) -> npt.NDArray[np.float64]:
+    def _slowest_factor(self) -> npt.NDArray[np.float64]:
         """Return the largest factor on each job's durations, on the types that may run it; 1 without types."""
         if not self.slowness.shape[1]:
             return np.ones(len(self.template))

@@ -68,7 +68,7 @@ class IterationWorld(Placements):
 
     def ask(self) -> Snapshot | None:
         """Return the current snapshot, or None without a decision."""
-        if self._asking and self._worth_asking():
+        if self._asking and self._may_decide():
             return self.view.snapshot()
         self._asking = False
         return None
@@ -81,9 +81,9 @@ class IterationWorld(Placements):
 
     def asks(self) -> bool:
         """Check whether there is a decision now, once at every time."""
-        found = self._asking and self._worth_asking()
+        decides = self._asking and self._may_decide()
         self._asking = False
-        return found
+        return decides
 
     def served_by(self, order: Any, name: str) -> Engine | None:
         """Return the engine that serves the jobs by an order of `name`; None if snapshots are needed."""
@@ -91,7 +91,7 @@ class IterationWorld(Placements):
             self.engine = Engine(self, order, name)
         return self.engine
 
-    def _worth_asking(self) -> bool:
+    def _may_decide(self) -> bool:
         """Check whether a decision is possible."""
         if not self.jobs:
             return False
@@ -106,8 +106,8 @@ class IterationWorld(Placements):
         self._asking = False
         view = self.view
         view.changes()
-        stopped = view.jobs_there()[plan.stop_job].tolist() if len(plan.stop_job) else []
-        stops = list(zip(stopped, plan.stop_after.tolist(), strict=True))
+        stopped_jobs = view.jobs_there()[plan.stop_job].tolist() if len(plan.stop_job) else []
+        stops = list(zip(stopped_jobs, plan.stop_after.tolist(), strict=True))
         changes: dict[int, list[tuple[int, int, int]]] = {}  # job -> (action, task of the job, node)
         leaving, coming = list[tuple[int, int]](), list[tuple[int, int, int, int]]()
         nowhere = np.full(len(plan.pause_task), -1)

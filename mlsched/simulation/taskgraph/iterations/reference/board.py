@@ -93,23 +93,27 @@ class Board:
                 return until
             rows = self.asked.tasks[kind]
             if (rows == rows[0]).all():
-                several = range(1, min(len(rows), self._most(rows[0])) + 1)
-                fits &= sum(self._runs(m * rows[0], begin, end, length, self.may[kind]) for m in several) >= len(rows)
+                several = range(1, min(len(rows), self._most_on_node(rows[0])) + 1)
+                fits &= sum(
+                    self._count_free_nodes(m * rows[0], begin, end, length, self.may[kind]) for m in several
+                ) >= len(rows)
             else:
                 for count, row in enumerate(rows, 1):  # large tasks first: where they fit, smaller ones fit
-                    fits &= self._runs(row, begin, end, length, self.may[kind]) >= count
-            found = int(fits.argmax())
-            if fits[found]:
-                return self.first + begin + found
+                    fits &= self._count_free_nodes(row, begin, end, length, self.may[kind]) >= count
+            first_fit = int(fits.argmax())
+            if fits[first_fit]:
+                return self.first + begin + first_fit
             begin += width
         return until
 
-    def _most(self, row: IntArray) -> int:
+    def _most_on_node(self, row: IntArray) -> int:
         """Return the largest number of tasks of a demand on one node."""
         needs = row > 0
         return int((self.asked.capacity[:, needs] // row[needs]).min(axis=1).max()) if needs.any() else len(row)
 
-    def _runs(self, row: IntArray, begin: int, end: int, length: int, may: npt.NDArray[np.bool_]) -> IntArray:
+    def _count_free_nodes(
+        self, row: IntArray, begin: int, end: int, length: int, may: npt.NDArray[np.bool_]
+    ) -> IntArray:
         """Return for each start in a window the number of nodes with room for a task for its full length.
 
         Args:

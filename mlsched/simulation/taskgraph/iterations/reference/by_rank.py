@@ -59,13 +59,13 @@ class ByRank:
         self.due = [-1] * count  # the end of each job that runs
         self.rows: list[Held] = []
         self.completion = np.zeros(count, dtype=np.int64)
-        self._go()
+        self._process_events()
 
     def value(self) -> int:
         """Return the weighted sum of completion - arrival."""
         return sum((self.asked.weight * (self.completion - self.asked.release)).tolist())
 
-    def _go(self) -> None:
+    def _process_events(self) -> None:
         """Process all events, from the first arrival to the last end."""
         release = self.asked.release.tolist()
         coming = np.argsort(self.asked.release, kind="stable")[::-1].tolist()
@@ -79,61 +79,61 @@ class ByRank:
                     f"reference: job {here[0]} finds no nodes, even alone; leave it out, or enlarge the cluster"
                 )
             self.now = min(times)
-            gone = self._finish()
-            if gone:
-                here = here[~np.isin(here, gone)]
+            ended_jobs = self._pop_ended_jobs()
+            if ended_jobs:
+                here = here[~np.isin(here, ended_jobs)]
             new = []
             while coming and release[coming[-1]] <= self.now:
                 new.append(coming.pop())
             here = np.append(here, new) if new else here
             if len(here):
-                self._fill(here)
+                self._fill_cluster(here)
 
-    def _finish(self) -> list[int]:
+    def _pop_ended_jobs(self) -> list[int]:
         """Return the jobs that end now."""
-        gone = []
+        ended_jobs = []
         while self.events and self.events[0][0] == self.now:
             end, job = heapq.heappop(self.events)
             if self.due[job] == end:
-                self._close(job, FINISH, self.packing.places[job])
+                self._close_segment(job, FINISH, self.packing.places[job])
                 self.packing.leave(job)
                 self.completion[job] = self.now
-                gone.append(job)
-        return gone
+                ended_jobs.append(job)
+        return ended_jobs
 
-    def _fill(self, here: IntArray) -> None:
+    def _fill_cluster(self, here: IntArray) -> None:
         """Select the present jobs that run from now on, and place them."""
-        left = np.where(
+        work_left = np.where(
             self.runs[here], self.ends[here] - self.now - self.cost[here], self.work[here] + self.against[here]
         )
-        here = here[np.argsort(left * self.scale[here], kind="stable")]
-        chosen, runs = within_capacity(self.need[here], self.asked.capacity.sum(axis=0)), self.runs[here]
-        if not (chosen & ~runs).any():
+        here = here[np.argsort(work_left * self.scale[here], kind="stable")]
+        selection, runs = within_capacity(self.need[here], self.asked.capacity.sum(axis=0)), self.runs[here]
+        if not (selection & ~runs).any():
             return
         packing = self.packing
         packing.begin()
-        stopped = here[runs & ~chosen].tolist()
-        for job in stopped:
+        stopped_jobs = here[runs & ~selection].tolist()
+        for job in stopped_jobs:
             packing.leave(job)
-        starting = here[chosen & ~runs]
+        starting = here[selection & ~runs]
         starting = starting[np.argsort(-self.need[starting].max(axis=1, initial=0), kind="stable")]
         placed = [packing.place(job, moving=True) for job in starting.tolist()]
         if not all(placed):
             before = packing.before
-            for job in stopped:
+            for job in stopped_jobs:
                 packing.put(job, before[job])
             for job in here.tolist():
                 if job not in packing.places and (self.need[job] <= packing.free.sum(axis=0)).all():
                     packing.place(job)
         for job, nodes in packing.before.items():
-            self._change(job, nodes, packing.places.get(job, ()))
+            self._change_places(job, nodes, packing.places.get(job, ()))
 
-    def _change(self, job: int, before: Nodes, after: Nodes) -> None:
+    def _change_places(self, job: int, before: Nodes, after: Nodes) -> None:
         """Record the changed places of a job; () for unplaced."""
         if before == after:
             return
         if before:
-            self._close(job, MOVE if after else PAUSE, before)
+            self._close_segment(job, MOVE if after else PAUSE, before)
         if after:
             self.since[job], self.runs[job] = self.now, True
             self.paid[job] = 0 if self.paid[job] < 0 else self.price[job]
@@ -141,7 +141,7 @@ class ByRank:
             self.ends[job], self.due[job] = self.now + work / WHOLE**2, self.now - (-work // WHOLE**2)
             heapq.heappush(self.events, (self.due[job], job))
 
-    def _close(self, job: int, outcome: int, nodes: Nodes) -> None:
+    def _close_segment(self, job: int, outcome: int, nodes: Nodes) -> None:
         """End a job's segment now."""
         self.rows.append(Held(job, self.since[job], self.now, self.done[job], self.paid[job], outcome, nodes))
         self.runs[job], self.due[job] = False, -1

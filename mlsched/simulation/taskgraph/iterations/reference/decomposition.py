@@ -86,7 +86,8 @@ class Decomposition:
     def table(self) -> dict[str, list[Any]]:
         """Return one row per part, shares of the bound; the last row is their sum. See also `dataframe`."""
         rows = [
-            (part.name, *(self._share(n) for n in (part.value, part.at_least, part.at_most))) for part in self.parts
+            (part.name, *(self._share_text(n) for n in (part.value, part.at_least, part.at_most)))
+            for part in self.parts
         ]
         rows.append((SUM, self.distance, self.distance, self.distance))
         columns = ("part", "share", "at_least", "at_most")
@@ -94,7 +95,7 @@ class Decomposition:
             name: [row[k] for row in rows] for k, name in enumerate(columns)
         }
 
-    def _share(self, ticks: int) -> float:
+    def _share_text(self, ticks: int) -> float:
         return ticks / self.bound if self.bound else 0.0
 
     def dataframe(self) -> Any:
@@ -106,7 +107,7 @@ class Decomposition:
         return {**dataclasses.asdict(self), "distance": self.distance, "table": self.table()}
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{part.name} {100 * self._share(part.value):.1f} %" for part in self.parts)
+        parts = ", ".join(f"{part.name} {100 * self._share_text(part.value):.1f} %" for part in self.parts)
         return short_repr(self, self.policy, f"{100 * self.distance:.1f} % {SUM}", parts)
 
     def _repr_html_(self) -> str:
@@ -133,13 +134,13 @@ def worlds(run: Run) -> list[World]:
             "they have done (no failures, usage=demand, pausing=none or keep)"
         )
     free = jobs.replace(pause_cost=np.zeros_like(jobs.pause_cost))
-    found = [World("", pooled(free), True, "anytime"), World(SHAPE, free, True, "anytime")]
+    steps_found = [World("", pooled(free), True, "anytime"), World(SHAPE, free, True, "anytime")]
     if not run.pauses:
-        return [*found, World(WHOLE_RUNS, jobs, False, "none")]
+        return [*steps_found, World(WHOLE_RUNS, jobs, False, "none")]
     if jobs.pause_cost.any():
-        found.append(World(PRICE, jobs, True, "anytime"))
+        steps_found.append(World(PRICE, jobs, True, "anytime"))
     movement = jobs.moving(run.options.pausing, run.options.movement)
-    return found if movement == "anytime" else [*found, World(STAY, jobs, True, movement)]
+    return steps_found if movement == "anytime" else [*steps_found, World(STAY, jobs, True, movement)]
 
 
 def pooled(jobs: Jobs) -> Jobs:

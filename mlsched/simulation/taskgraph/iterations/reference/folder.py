@@ -110,21 +110,23 @@ def written(folder: Path, claim: Reference, prices: intervals.Prices | None, sch
     folder.mkdir(parents=True, exist_ok=True)
     if prices is not None:
         values = [column.tolist() for column in prices.values.T]
-        _pack(folder / PRICES, {"start": prices.start, "step": prices.step, "bits": prices.bits, "values": values})
+        _write_packed(
+            folder / PRICES, {"start": prices.start, "step": prices.step, "bits": prices.bits, "values": values}
+        )
     if schedule is not None:
-        _pack(folder / SCHEDULE, schedule)
+        _write_packed(folder / SCHEDULE, schedule)
     write_json(
         folder / MANIFEST, {"kind": KIND, "version": VERSION, **without_defaults_of(claim, dataclasses.asdict(claim))}
     )
 
 
-def _pack(path: Path, data: dict[str, Any]) -> None:
+def _write_packed(path: Path, data: dict[str, Any]) -> None:
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
     with atomic_write(path, "wb") as stream:
         stream.write(gzip.compress(text, mtime=0))
 
 
-def _unpacked(path: Path, most: int) -> dict[str, Any]:
+def _read_packed(path: Path, most: int) -> dict[str, Any]:
     text = gunzipped(path, read_bytes(path, most=most), most=most)
     if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise InvalidFile(f"{shown_path(path)}: holds more than {MOST_VALUES} values; make the reference again")
@@ -173,7 +175,7 @@ def claimed(folder: Path) -> Reference:
 def stored_prices(folder: Path) -> intervals.Prices:
     """Return the prices of a reference."""
     path = folder / PRICES
-    data = _unpacked(path, MOST_PRICES)
+    data = _read_packed(path, MOST_PRICES)
     try:
         start, step, bits = integers([data.get(name) for name in ("start", "step", "bits")], "start, step and bits", 3)
         columns = lists(data.get("values"), "values")
@@ -198,7 +200,7 @@ def waits_of(jobs: Jobs, start: IntArray, places: list[list[int]]) -> dict[str, 
 def starts_of(folder: Path, jobs: Jobs) -> tuple[list[int], list[list[int]]]:
     """Return the starts and the nodes of the tasks, the largest first, of a stored schedule without pauses."""
     path = folder / SCHEDULE
-    data = _unpacked(path, MOST_SCHEDULE)
+    data = _read_packed(path, MOST_SCHEDULE)
     try:
         wait = integers(data.get("wait"), "wait", len(jobs.arrival))
         places = [list(integers(row, "places")) for row in lists(data.get("places"), "places")]
@@ -219,7 +221,7 @@ def stored_log(folder: Path, jobs: Jobs, claim: Reference) -> Segments:
     """Return the schedule of a reference as a log of the world."""
     if claim.pausing:
         path = folder / SCHEDULE
-        data = _unpacked(path, MOST_SCHEDULE)
+        data = _read_packed(path, MOST_SCHEDULE)
         try:
             return Segments.from_json(data)
         except InvalidInput as error:
@@ -262,14 +264,20 @@ def checked(folder: Path, jobs: Jobs, deadline: Deadline = NO_END) -> tuple[Refe
     claim = claimed(folder)
     if claim.workload_hash != proof.identity(jobs):
         return claim, {}, [f"it is of another log, cluster or reading: {claim.source} on {claim.cluster}"]
-    asked = proof.weighted(jobs, proof.weights(jobs, claim.weights))
+    weighted_pieces = proof.weighted(jobs, proof.weights(jobs, claim.weights))
     prices = stored_prices(folder)
-    if prices.values.shape[1] != len(asked.capacity):
-        return claim, {}, [f"the prices are of {prices.values.shape[1]} resources, there are {len(asked.capacity)}"]
+    if prices.values.shape[1] != len(weighted_pieces.capacity):
+        return (
+            claim,
+            {},
+            [f"the prices are of {prices.values.shape[1]} resources, there are {len(weighted_pieces.capacity)}"],
+        )
     count = len(jobs.arrival)
     wrong = [] if claim.jobs == count else [f"there are {count_of(count, 'job')}, {claim.jobs} are claimed"]
     try:
-        bound = intervals.proven(proof.checked_jobs(asked), prices, pausing=claim.pausing, look=deadline.check)
+        bound = intervals.proven(
+            proof.checked_jobs(weighted_pieces), prices, pausing=claim.pausing, look=deadline.check
+        )
     except (ValueError, OverflowError) as error:
         return claim, {}, [f"the prices prove nothing: {error}"]
     if bound < claim.bound:

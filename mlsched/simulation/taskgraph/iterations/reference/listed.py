@@ -51,16 +51,16 @@ def listed(asked: Question, suggested: Floats) -> Schedule:
             (queue[0], kind) for kind, queue in waiting.items() if kind not in closed and (needs[kind] <= room).all()
         ]:
             (_, job), kind = min(ready)
-            found = board.fitting(job, time, last)
-            if found is None:
+            nodes = board.fitting(job, time, last)
+            if nodes is None:
                 closed.add(kind)
                 continue
             heapq.heappop(waiting[kind])
             if not waiting[kind]:
                 del waiting[kind]
-            start[job], places[job] = time, found
-            board.take(job, time, found)
+            start[job], places[job] = time, nodes
+            board.take(job, time, nodes)
             room = room - needs[kind]
-            last[found] = np.maximum(last[found], time + lengths[job])
+            last[nodes] = np.maximum(last[nodes], time + lengths[job])
             heapq.heappush(ends, time + lengths[job])
     return start, places, board

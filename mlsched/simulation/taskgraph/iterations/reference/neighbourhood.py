@@ -28,10 +28,10 @@ def improved(
     `progress(moves, value)` is called every hundred moves; the search ends if it returns True.
     """
     start, places, board = schedule
-    asked, rng = board.asked, np.random.default_rng([seed, len(schedule[0])])
-    value = asked.value(start)
-    length, weight, release = asked.length, asked.weight, asked.release
-    kept = np.array([place[0] for place in places])  # a node of each job, by which neighbours are found
+    problem, rng = board.asked, np.random.default_rng([seed, len(schedule[0])])
+    value = problem.value(start)
+    length, weight, release = problem.length, problem.weight, problem.release
+    node_of = np.array([place[0] for place in places])  # a node of each job, by which neighbours are found
     for number in range(moves):
         if number % 100 == 0:
             if progress is not None and progress(number, value):
@@ -42,43 +42,43 @@ def improved(
                 return (start, places, board), number
             share = waits[waiting] / waits[waiting].sum()
         first = int(rng.choice(waiting, p=share)) if rng.random() < 0.7 else int(rng.choice(waiting))
-        leaving = _near(first, start, length, kept, release, rng)
+        leaving = _neighbouring_jobs(first, start, length, node_of, release, rng)
         before = [(int(start[job]), places[job]) for job in leaving]
         for job, (time, nodes) in zip(leaving, before, strict=True):
             board.take(job, time, nodes, 1)
         most = int((weight[leaving] * (start[leaving] - release[leaving])).sum())
-        done = _reinserted(leaving, board, release, weight, length, most, rng)
-        if done is None:
+        placed_jobs = _reinsert_jobs(leaving, board, release, weight, length, most, rng)
+        if placed_jobs is None:
             for job, (time, nodes) in zip(leaving, before, strict=True):
                 board.take(job, time, nodes)
             continue
-        for job, (time, nodes) in done.items():
+        for job, (time, nodes) in placed_jobs.items():
             value += int(weight[job]) * (time - int(start[job]))
-            start[job], places[job], kept[job] = time, nodes, nodes[0]
+            start[job], places[job], node_of[job] = time, nodes, nodes[0]
     return (start, places, board), moves
 
 
-def _near(
-    first: int, start: IntArray, length: IntArray, kept: IntArray, release: IntArray, rng: np.random.Generator
+def _neighbouring_jobs(
+    first: int, start: IntArray, length: IntArray, node_of: IntArray, release: IntArray, rng: np.random.Generator
 ) -> list[int]:
     """Return jobs to remove with a waiting one: some that run during its wait, on a few nodes.
 
     Args:
         first: The waiting job.
         start, length, release: Times of each job.
-        kept: A node of each job.
+        node_of: A node of each job.
         rng: Random stream.
     """
     early, late = int(release[first]), int(start[first] + length[first])
     overlap = np.flatnonzero((start < late) & (start + length > early))
-    used = np.unique(kept[overlap])
-    nodes = rng.choice(used, min(MOST_NODES, len(used)), replace=False)
-    among = overlap[np.isin(kept[overlap], np.append(nodes, kept[first])) & (overlap != first)]
+    used_values = np.unique(node_of[overlap])
+    nodes = rng.choice(used_values, min(MOST_NODES, len(used_values)), replace=False)
+    among = overlap[np.isin(node_of[overlap], np.append(nodes, node_of[first])) & (overlap != first)]
     many = min(int(rng.integers(1, MOST_JOBS)), len(among))
     return [first, *rng.choice(among, many, replace=False).tolist()] if many else [first]
 
 
-def _reinserted(
+def _reinsert_jobs(
     leaving: list[int],
     board: Board,
     release: IntArray,
@@ -99,19 +99,19 @@ def _reinserted(
 
     rank = (length[leaving] / weight[leaving]) ** rng.choice([0.3, 1.0]) * np.exp(rng.normal(0, 0.7, len(leaving)))
     order = np.argsort(rank, kind="stable")
-    done: dict[int, tuple[int, list[int]]] = {}
-    spent = 0
+    placed_jobs: dict[int, tuple[int, list[int]]] = {}
+    cost = 0
     for job in (leaving[k] for k in order):
         w = int(weight[job])
-        until = int(release[job]) + (most - spent) // w + 1
+        until = int(release[job]) + (most - cost) // w + 1
         until = min(until, board.first + board.ticks - int(length[job]))
         time = board.soonest(job, int(release[job]), until)
-        found = board.fitting(job, time) if time < until else None
-        if found is None:
-            for back, (when, nodes) in done.items():
+        nodes_found = board.fitting(job, time) if time < until else None
+        if nodes_found is None:
+            for back, (when, nodes) in placed_jobs.items():
                 board.take(back, when, nodes, 1)
             return None
-        spent += w * (time - int(release[job]))
-        done[job] = (time, found)
-        board.take(job, time, found)
-    return done
+        cost += w * (time - int(release[job]))
+        placed_jobs[job] = (time, nodes_found)
+        board.take(job, time, nodes_found)
+    return placed_jobs

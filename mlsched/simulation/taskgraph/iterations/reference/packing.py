@@ -73,23 +73,23 @@ class Packing:
         """
         kind, since = self._kind[job], len(self._changes)
         rows, may = self._tasks[kind], self._may[kind]
-        chosen = list[int]()
+        nodes_chosen = list[int]()
         for row in rows:
-            node = self._fitting(row, may)
+            node = self._fitting_node(row, may)
             if node < 0 and moving:
-                node = self._emptied(row, may)
+                node = self._emptied_node(row, may)
             if node < 0:
                 break
             self.free[node] -= row
-            chosen.append(node)
-        for node, row in zip(chosen, rows, strict=False):
+            nodes_chosen.append(node)
+        for node, row in zip(nodes_chosen, rows, strict=False):
             self.free[node] += row
-        if len(chosen) == len(rows):
-            return self.put(job, tuple(chosen))
-        self._undo(since)
+        if len(nodes_chosen) == len(rows):
+            return self.put(job, tuple(nodes_chosen))
+        self._undo_changes(since)
         return False
 
-    def _undo(self, since: int) -> None:
+    def _undo_changes(self, since: int) -> None:
         """Undo all changes after the first `since`."""
         while len(self._changes) > since:
             job, nodes = self._changes.pop()
@@ -99,18 +99,18 @@ class Packing:
                 self.leave(job)
             self._changes.pop()
 
-    def _fitting(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
+    def _fitting_node(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
         """Return the node with least room among those that have enough, or -1."""
         able = np.flatnonzero((self.free >= row).all(axis=1) & may & self._open)
         return int(able[self.free[able].sum(axis=1).argmin()]) if able.size else -1
 
-    def _emptied(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
+    def _emptied_node(self, row: IntArray, may: npt.NDArray[np.bool_]) -> int:
         """Return a node with room for a task after moves of a few smaller jobs; -1 without moves if it fails."""
         tries: list[tuple[int, int, list[int]]] = []
         room = self.free[self._open].sum(axis=0)
         for node in np.flatnonzero(may & self._open & (self.capacity >= row).all(axis=1)).tolist():
             lacking = row - self.free[node]
-            leaving = self._leaving(node, lacking, int(row.sum()))
+            leaving = self._jobs_to_move(node, lacking, int(row.sum()))
             if leaving and (room - self.free[node] >= lacking).all():
                 tries.append((len(leaving), node, leaving))
         for _, node, leaving in sorted(tries)[:MOST_TRIED]:
@@ -118,27 +118,27 @@ class Packing:
             self._open[node] = False
             for job in leaving:
                 self.leave(job)
-            found = all(self.place(job, moving=True) for job in leaving)
+            all_placed = all(self.place(job, moving=True) for job in leaving)
             self._open[node] = True
-            if found:
+            if all_placed:
                 return node
-            self._undo(since)
+            self._undo_changes(since)
         return -1
 
-    def _leaving(self, node: int, lacking: IntArray, below: int) -> list[int]:
+    def _jobs_to_move(self, node: int, lacking: IntArray, below: int) -> list[int]:
         """Return few jobs on a node, each smaller than `below`, that cover the lacking amounts, the largest first.
 
         The result is empty if all of them do not suffice.
         """
         there = [(int((row := self._tasks[self._kind[job]][0]).sum()), job, row) for job in self._of_node[node]]
         there = sorted((entry for entry in there if entry[0] < below), key=lambda entry: entry[:2])
-        found: list[tuple[int, int]] = []
+        all_placed: list[tuple[int, int]] = []
         while (lacking > 0).any():
             if not there:
                 return []
             # The smallest that covers the lacking amounts, or the largest.
             at = next((k for k, (_, _, row) in enumerate(there) if (row >= lacking).all()), len(there) - 1)
             size, job, row = there.pop(at)
-            found.append((-size, job))
+            all_placed.append((-size, job))
             lacking = lacking - row
-        return [job for _, job in sorted(found)]
+        return [job for _, job in sorted(all_placed)]

@@ -33,13 +33,13 @@ def weights(jobs: Jobs, name: str) -> IntArray:
     if name not in WEIGHTS:
         raise InvalidInput(f"weights: {name}, expected one of {', '.join(WEIGHTS)}")
     if name == "area":
-        asked = pieces(jobs)
-        share = (asked.demand / np.maximum(asked.capacity, 1)).max(axis=1, initial=0)
-        return np.asarray(np.maximum(np.rint(10_000 * share).astype(np.int64), 1) * np.maximum(asked.length, 1))
+        job_pieces = pieces(jobs)
+        share = (job_pieces.demand / np.maximum(job_pieces.capacity, 1)).max(axis=1, initial=0)
+        return np.asarray(np.maximum(np.rint(10_000 * share).astype(np.int64), 1) * np.maximum(job_pieces.length, 1))
     if name == "class" and not jobs.priority.any():
         raise InvalidInput("weights = class: all jobs are of one class; give --set classes=log, or QoS classes")
-    given = {"urgency": jobs.urgency, "class": jobs.priority}.get(name, np.zeros_like(jobs.arrival))
-    return given + 1
+    weight_column = {"urgency": jobs.urgency, "class": jobs.priority}.get(name, np.zeros_like(jobs.arrival))
+    return weight_column + 1
 
 
 #: Inputs of a reference from a workload; the log's path and other columns do not count.
@@ -59,14 +59,14 @@ def refuse_types(jobs: Jobs) -> None:
 def identity(jobs: Jobs) -> str:
     """Return the SHA-256 of a reference's inputs: the same log on the same cluster, independent of its file's path."""
     refuse_types(jobs)
-    found = hashlib.sha256()
+    digest_state = hashlib.sha256()
     stated = set(jobs.stated_fields(ASKED))
     for name in (name for name in ASKED if name in stated):
         value = getattr(jobs, name)
         shape = value.shape if isinstance(value, np.ndarray) else ()
         data = value.astype("<i8").tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
-        found.update(f"{name} {shape} {len(data)}\n".encode() + data)
-    return found.hexdigest()
+        digest_state.update(f"{name} {shape} {len(data)}\n".encode() + data)
+    return digest_state.hexdigest()
 
 
 def said(source: str) -> str:
@@ -77,10 +77,13 @@ def said(source: str) -> str:
 
 def weighted(jobs: Jobs, weight: IntArray) -> Pieces:
     """Return the jobs as pieces for bounds, with these weights."""
-    asked = pieces(jobs).with_gangs()
-    divisor = np.maximum(np.gcd.reduce(np.vstack([asked.demand, asked.capacity]), axis=0), 1)
+    job_pieces = pieces(jobs).with_gangs()
+    divisor = np.maximum(np.gcd.reduce(np.vstack([job_pieces.demand, job_pieces.capacity]), axis=0), 1)
     return dataclasses.replace(
-        asked, demand=asked.demand // divisor, capacity=asked.capacity // divisor, weight=weight.astype(np.float64)
+        job_pieces,
+        demand=job_pieces.demand // divisor,
+        capacity=job_pieces.capacity // divisor,
+        weight=weight.astype(np.float64),
     )
 
 

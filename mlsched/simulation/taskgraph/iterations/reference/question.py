@@ -52,10 +52,10 @@ class Question:
 def question(jobs: Jobs, weight: IntArray) -> Question:
     """Return the question of a workload; reject jobs whose pace depends on their nodes, or that start in parts."""
     refuse_types(jobs)
-    used = np.unique(jobs.template).tolist()
+    templates = np.unique(jobs.template).tolist()
     if len(jobs.edge_from) and jobs.edge_delay.any():
         raise InvalidInput("reference: tasks send to each other with delays; references are for gangs, as logs have")
-    if not jobs.gang[used].all():
+    if not jobs.gang[templates].all():
         raise InvalidInput("reference: some jobs start in parts; references are for gangs, as logs have")
     demand, capacity = jobs.demand * (jobs.duration > 0)[:, None], jobs.node_capacity.copy()
     if jobs.gpu_unit:
@@ -63,10 +63,10 @@ def question(jobs: Jobs, weight: IntArray) -> Question:
         demand[:, column] = -(-demand[:, column] // jobs.gpu_unit) * jobs.gpu_unit
     divisor = np.maximum(np.gcd.reduce(np.vstack([demand, capacity]), axis=0), 1)
     demand, capacity = demand // divisor, capacity // divisor
-    kept = np.flatnonzero(demand.any(axis=0))
+    columns = np.flatnonzero(demand.any(axis=0))
     tasks, nodes, order = list[IntArray](), list[IntArray](), list[list[int]]()
     for first, end in jobs.tasks:
-        rows = demand[first:end][:, kept]
+        rows = demand[first:end][:, columns]
         by_size = np.argsort(-rows.max(axis=1, initial=0), kind="stable")
         tasks.append(rows[by_size])
         nodes.append(jobs.eligible[jobs.task_class[first:end]].min(axis=0))
@@ -78,7 +78,7 @@ def question(jobs: Jobs, weight: IntArray) -> Question:
     length = np.array([-(-n * c // WHOLE) for n, c in zip(jobs.max_iterations.tolist(), cycle.tolist(), strict=True)])
     return Question(
         jobs,
-        capacity[:, kept],
+        capacity[:, columns],
         jobs.arrival,
         length.astype(np.int64),
         cycle,
@@ -109,10 +109,10 @@ class Held(NamedTuple):
 def as_log(asked: Question, start: IntArray, places: list[list[int]]) -> Segments:
     """Return the log of a schedule without pauses, by start ticks and nodes of the jobs (as in `Held`)."""
     ends = (start + asked.length).tolist()
-    held = [
+    segments_held = [
         Held(j, s, e, 0, 0, FINISH, tuple(places[j])) for j, (s, e) in enumerate(zip(start.tolist(), ends, strict=True))
     ]
-    return log_of(asked, held)
+    return log_of(asked, segments_held)
 
 
 def log_of(asked: Question, held: Iterable[Held]) -> Segments:
@@ -132,7 +132,7 @@ def log_of(asked: Question, held: Iterable[Held]) -> Segments:
             for task, node in zip(of_kind, segment.nodes, strict=True):
                 nodes[task] = node
             for task, node in enumerate(nodes):
-                devices.change([], [(job, task, node, _gpu(jobs, devices, jobs.span(job)[0] + task, node))])
+                devices.change([], [(job, task, node, _gpu_of_task(jobs, devices, jobs.span(job)[0] + task, node))])
             rows[number] = (tuple(nodes), devices.of(job, len(nodes)))
         else:
             nodes_of, gpus = rows.pop(number)
@@ -148,7 +148,7 @@ def log_of(asked: Question, held: Iterable[Held]) -> Segments:
     return log
 
 
-def _gpu(jobs: Jobs, devices: Devices, task: int, node: int) -> int:
+def _gpu_of_task(jobs: Jobs, devices: Devices, task: int, node: int) -> int:
     """Return the GPU of a task with a part of a GPU; -1: without, or complete ones, which need no name."""
     if not jobs.gpu_unit:
         return -1

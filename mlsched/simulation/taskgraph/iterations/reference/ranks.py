@@ -30,42 +30,44 @@ def search(asked: Question, moves: int, seed: int, told: Told, kept: Kept) -> in
     """Call `kept` with each schedule that is the best so far; return the steps made: one per power, then the moves."""
     even = np.ones(len(asked.release))
     best: tuple[int, float, ByRank] | None = None
-    for made, power in enumerate(POWERS, start=1):
-        found = ByRank(asked, power, even)
-        value = found.value()
+    for steps, power in enumerate(POWERS, start=1):
+        schedule = ByRank(asked, power, even)
+        value = schedule.value()
         if best is None or value < best[0]:
-            best = value, power, found
-            kept(found, made)
-        if told(f"ranks of power {power:g}", made, best[0]):
-            return made
+            best = value, power, schedule
+            kept(schedule, steps)
+        if told(f"ranks of power {power:g}", steps, best[0]):
+            return steps
     assert best is not None, "POWERS has an entry"
-    value, power, found = best
+    value, power, schedule = best
     factor, rng = even, np.random.default_rng([seed, len(even)])
-    for made in range(len(POWERS) + 1, len(POWERS) + moves + 1):
-        waits = asked.weight * (found.completion - asked.release - asked.length)
+    for steps in range(len(POWERS) + 1, len(POWERS) + moves + 1):
+        waits = asked.weight * (schedule.completion - asked.release - asked.length)
         if not (waits > 0).any():
             return len(POWERS) + moves  # without waiting jobs the schedule is optimal
-        changed = _changed(asked, found, factor, waits, rng)
+        changed = _changed_trace(asked, schedule, factor, waits, rng)
         other = ByRank(asked, power, changed)
         if (total := other.value()) <= value:
-            factor, found = changed, other
+            factor, schedule = changed, other
             if total < value:
                 value = total
-                kept(found, made)
-        if told("changes of ranks", made, value):
-            return made
+                kept(schedule, steps)
+        if told("changes of ranks", steps, value):
+            return steps
     return len(POWERS) + moves
 
 
-def _changed(asked: Question, found: ByRank, factor: Floats, waits: IntArray, rng: np.random.Generator) -> Floats:
+def _changed_trace(
+    requests: Question, schedule: ByRank, factor: Floats, waits: IntArray, rng: np.random.Generator
+) -> Floats:
     """Return changed factors for a waiting job and some jobs present during its wait."""
     waiting = np.flatnonzero(waits > 0)
     first = int(rng.choice(waiting, p=waits[waiting] / waits[waiting].sum()))
-    there = (asked.release < found.completion[first]) & (found.completion > asked.release[first])
+    there = (requests.release < schedule.completion[first]) & (schedule.completion > requests.release[first])
     near = np.flatnonzero(there)
-    area = np.maximum(asked.length[near] * found.need[near].max(axis=1, initial=0), 1).astype(np.float64)
+    area = np.maximum(requests.length[near] * schedule.need[near].max(axis=1, initial=0), 1).astype(np.float64)
     many = min(int(rng.integers(1, MOST_JOBS)), len(near))
-    chosen = np.append(rng.choice(near, many, replace=False, p=area / area.sum()), first)
+    selection = np.append(rng.choice(near, many, replace=False, p=area / area.sum()), first)
     changed = factor.copy()
-    changed[chosen] *= np.exp(rng.normal(0, SPREAD, len(chosen)))
+    changed[selection] *= np.exp(rng.normal(0, SPREAD, len(selection)))
     return changed

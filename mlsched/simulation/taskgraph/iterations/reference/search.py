@@ -34,8 +34,8 @@ def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
         suggested = asked.release.astype(np.float64)
         if climb is not None:
             assert isinstance(climb.ways, Ways), "references are refused where nodes are of several types"
-            kept = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
-            suggested[kept] = uninterrupted.cheapest(climb.ways, climb.prices)[1]
+            rows = np.flatnonzero((pieces.length > 0) & (pieces.weight > 0))
+            suggested[rows] = uninterrupted.cheapest(climb.ways, climb.prices)[1]
         schedule = listed(asked, suggested)
         value = asked.value(schedule[0])
         if best is None or value < best[0]:
@@ -48,7 +48,7 @@ def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
 
 def search(schedule: Schedule, moves: int, seed: int, told: Told) -> tuple[Schedule, int]:
     """Return a schedule that is at least as good, and the number of moves made."""
-    return improved(schedule, moves, seed, lambda made, value: told("neighbourhood", made, value))
+    return improved(schedule, moves, seed, lambda workload, value: told("neighbourhood", workload, value))
 
 
 def on_board(asked: Question, start: list[int], places: list[list[int]]) -> Schedule:
