@@ -11,7 +11,7 @@ from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import with_guard
 from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import check_choice, resolve
+from mlsched.core.params import Value, check_choice, resolve
 from mlsched.core.registry import registry
 from mlsched.core.solver import Solver
 
@@ -20,7 +20,7 @@ from mlsched.core.solver import Solver
 AnySolver = str | Callable[..., Any]
 
 
-def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, object]) -> tuple[Solver, dict[str, Any]]:
+def resolve_solver(problem: str, solver: AnySolver, params: Mapping[str, Value]) -> tuple[Solver, dict[str, Any]]:
     """Return a registered solver by name, or a wrapped user function, with the parameters that differ from the default.
 
     A function may declare two attributes. `information` is the information it needs ("observed" by default). `called`

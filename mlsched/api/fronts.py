@@ -10,7 +10,7 @@ from mlsched.api.asked import resolve_solver
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
-from mlsched.core.params import Number, Positive, Seed, Threads
+from mlsched.core.params import Number, Positive, Seed, Threads, Value
 from mlsched.core.registry import registry
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def pareto(
     threads: Threads = 1,
     confirm: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    **params: object,
+    **params: Value,
 ) -> Front:
     """Return all non-dominated plans of an instance for two or more objectives, with a proof of completeness.
 

@@ -158,7 +158,7 @@ class Isolated:
         self._keeper = _server.handshake(self._lines[1])
         self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
 
-    def ask(self, message: object, seconds: float | None) -> dict[str, object]:
+    def ask(self, message: object, seconds: float | None) -> dict[str, Any]:
         """Send a message and return the answer.
 
         Args:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import short_repr
-from mlsched.core.contract import Instance
+from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.files import atomic_write
 from mlsched.core.formulation import Formulation, Outcome
@@ -22,6 +22,8 @@ from mlsched.core.request import Request, resolve_objective
 from mlsched.core.solver import Solver
 
 if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
     from mlsched.core.result import Result
 
 #: Suffixes of files for models with linear rows, and for CP-SAT models.
@@ -87,7 +89,7 @@ class Model:
         return model
 
     @functools.cached_property
-    def cp_sat(self) -> Any:
+    def cp_sat(self) -> cp_model.CpModel:
         """The CP-SAT model, with its objective set; `cp_sat_names` has its variables.
 
         If the problem lacks its own CP-SAT model, the Pyomo model is translated as it is at the first use.
@@ -95,7 +97,7 @@ class Model:
         Raises:
             TooLarge: The model has more than `most_variables` variables.
         """
-        native_model = self._native.formulation.model
+        native_model: cp_model.CpModel = self._native.formulation.model
         goal = self.cp_sat_names[f"value[{self.objective}]"]
         if self.instance.objective(self.objective).sense == "min":
             native_model.minimize(goal)
@@ -104,7 +106,7 @@ class Model:
         return native_model
 
     @functools.cached_property
-    def cp_sat_names(self) -> Mapping[str, object]:
+    def cp_sat_names(self) -> Mapping[str, cp_model.LinearExprT]:
         """Variable, literal or number of the CP-SAT model by name; "value[NAME]" is the sort key of an objective."""
         native = self._native
         return {**native.variables, **{f"value[{n}]": sort_key(native.formulation, n) for n in self._names}}
@@ -239,7 +241,7 @@ def model(
 
 
 @validate_arguments
-def plan_from(model: Model, solution: object = None) -> Result:
+def plan_from(model: Model, solution: cp_model.CpSolver | Mapping[str, int | float | None] | None = None) -> Result:
     """Return the plan of a solved model, as the judge values it.
 
     Args:
@@ -270,7 +272,7 @@ def plan_from(model: Model, solution: object = None) -> Result:
     )
 
 
-def _decode_plan(model: Model, solution: object) -> Any:
+def _decode_plan(model: Model, solution: cp_model.CpSolver | Mapping[str, int | float | None] | None) -> Plan:
     if solution is None or isinstance(solution, Mapping):
         # Files for CP-SAT have names such as start[0,1], files of linear rows start(0_1).
         if solution is not None and any("[" in name for name in solution):
@@ -281,7 +283,7 @@ def _decode_plan(model: Model, solution: object) -> Any:
     return model._native.formulation.decode(lambda v: int(solution.value(v)))
 
 
-def _pyomo_values(model: Model, solution: Mapping[str, Any] | None) -> Callable[[Any], int]:
+def _pyomo_values(model: Model, solution: Mapping[str, int | float | None] | None) -> Callable[[Any], int]:
     """Return a function from a Pyomo variable to its value, from the model or by the names of a file."""
     from pyomo.core.base.label import TextLabeler
 
@@ -295,13 +297,13 @@ def _pyomo_values(model: Model, solution: Mapping[str, Any] | None) -> Callable[
     return lambda variable: round(values[id(variable)] or 0)
 
 
-def _plan_from_names(model: Model, solution: Mapping[str, Any]) -> Any:
+def _plan_from_names(model: Model, solution: Mapping[str, int | float | None]) -> Plan:
     """Return the plan of a CP-SAT model from values by name."""
     proto = model.cp_sat.proto
 
     def value_of(variable: Any) -> int:
         index = variable.index
-        value = round(float(solution.get(proto.variables[index if index >= 0 else -index - 1].name, 0)))
+        value = round(float(solution.get(proto.variables[index if index >= 0 else -index - 1].name) or 0))
         return value if index >= 0 else 1 - value
 
     return model._native.formulation.decode(value_of)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,15 +12,20 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Generator, Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean
 from mlsched.core.files import check_header, read_json, write_json
-from mlsched.core.params import Seed, parameters_of, resolve
+from mlsched.core.params import Seed, Value, parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
 from mlsched.core.safe_open import open_file, shown_path
 from mlsched.core.unread_files import refuse_unread
 
+if TYPE_CHECKING:
+    from mlsched.core.result import Result
+    from mlsched.simulation import Run
+    from mlsched.solvers.front import Front
+
 
 @validate_arguments
-def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: object) -> Instance:
+def generate(problem: str, preset: str | None = None, seed: Seed = 0, **sizes: Value) -> Instance:
     """Draw a random instance of a problem; the same call gives the same instance on every machine.
 
     Args:
@@ -98,7 +103,7 @@ def _types_for(kind: object) -> dict[str, type[Record]]:
 
 
 @validate_arguments
-def load(path: str | os.PathLike[str], **options: object) -> Any:
+def load(path: str | os.PathLike[str], **options: Value) -> Any:
     """Read a file that `save` or the command line wrote, or an instance in a foreign format.
 
     Foreign formats are recognised by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB)
@@ -125,7 +130,7 @@ def load(path: str | os.PathLike[str], **options: object) -> Any:
     return load_with_hash(path, **options)[0]
 
 
-def load_with_hash(path: str | os.PathLike[str], **options: object) -> tuple[Any, str | None]:
+def load_with_hash(path: str | os.PathLike[str], **options: Value) -> tuple[Any, str | None]:
     """Load a file, and return the hash of the instance that a plan file answers (None for other files)."""
     reader = _reader(path)
     if reader is not None:
@@ -173,7 +178,9 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
 
 
 @validate_arguments
-def save(thing: object, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
+def save(
+    thing: Record | Result | Front | Run, path: str | os.PathLike[str], *, instance: Instance | None = None
+) -> None:
     """Write an instance, plan, workload, result, front or run as one JSON file, atomically; `load` reads it.
 
     Files of results, fronts and runs also have the instance or the workload, so that `load` can judge the content

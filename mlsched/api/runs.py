@@ -7,7 +7,7 @@ import dataclasses
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from mlsched.api.adapters import as_rule
 from mlsched.api.asked import AnySolver, resolve_solver
@@ -18,6 +18,7 @@ from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.formulation import Limits
 from mlsched.core.params import Number, Positive, Seed, Share
+from mlsched.core.record import Record
 from mlsched.core.registry import registry
 from mlsched.core.request import Setup
 from mlsched.core.versions import versions
@@ -30,7 +31,7 @@ from mlsched.simulation.wake import Wake
 
 @validate_arguments
 def simulate(
-    workload: Any,
+    workload: Record,
     solver: AnySolver,
     *,
     seed: Seed = 0,
@@ -136,7 +137,7 @@ def simulate(
     )
 
 
-def _refuse_options(world: Simulation, solver: object, params: Mapping[str, object]) -> None:
+def _refuse_options(world: Simulation, solver: AnySolver, params: Mapping[str, Any]) -> None:
     """Raise InvalidInput for an option of the simulator among the parameters of a solver."""
     of_world = {field.name for field in dataclasses.fields(world.options_type)}
     if own := [name for name in params if name in of_world]:
@@ -145,7 +146,7 @@ def _refuse_options(world: Simulation, solver: object, params: Mapping[str, obje
         )
 
 
-def _refuse_endless(world: Simulation, workload: object) -> None:
+def _refuse_endless(world: Simulation, workload: Record) -> None:
     """Raise InvalidInput for a workload with a job that fits no node."""
     if reasons := world.never_start(workload):
         remedy = (
@@ -155,10 +156,10 @@ def _refuse_endless(world: Simulation, workload: object) -> None:
 
 
 def refusal(
-    workload: object,
+    workload: Record,
     solver: AnySolver,
     *,
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, Any] | None = None,
     objective: str | None = None,
     seed: int = 0,
 ) -> str:
@@ -210,7 +211,7 @@ def refusal(
 def _run_of_log(
     world: Simulation,
     policy: AsLogged,
-    workload: object,
+    workload: Record,
     options: dict[str, Any],
     scheduling_events: str | None,
     seed: int,
@@ -236,7 +237,7 @@ def _run_of_log(
     )
 
 
-def _no_decision(*_: object) -> Any:
+def _no_decision(*_: object) -> NoReturn:
     raise InvalidInput("replay: nobody decided anything in a log; there is nothing to replay")
 
 

@@ -36,7 +36,7 @@ def document(thing: object, name: str, instance: Instance | None) -> dict[str, A
     raise InvalidInput(f"{name}: {with_article(type(thing).__name__)} cannot be saved; give {kinds}")
 
 
-def _with_header(of: Any, body: dict[str, Any]) -> dict[str, object]:
+def _with_header(of: Any, body: dict[str, Any]) -> dict[str, Any]:
     return {"kind": of.kind, "version": ANSWERS[of.kind], **without_defaults_of(of, body)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NoReturn
 
 from mlsched.api.saved_fields import Fields
 from mlsched.core.errors import InvalidInput, with_article
@@ -86,5 +86,5 @@ def _decision(fields: Fields, number: int, entry_data: object) -> Decision:
     return decision
 
 
-def _raise_no_rule(*_: object) -> Any:
+def _raise_no_rule(*_: object) -> NoReturn:
     raise InvalidInput("replay: the file of a run holds neither the rule nor its memory; run it again")

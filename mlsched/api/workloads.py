@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mlsched.api.records import load
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.collector import collector_paused
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.files import read_json
-from mlsched.core.params import CountOrNone, Number, Seed, parameters_of, resolve, split_settings
+from mlsched.core.params import CountOrNone, Number, Seed, Value, parameters_of, resolve, split_settings
 from mlsched.core.safe_open import open_file, shown_path
 from mlsched.core.unread_files import refuse_unread
 from mlsched.instances.traces import Nodes, Trace, is_frame, read_nodes, read_trace
@@ -21,9 +21,22 @@ from mlsched.simulation import Simulation, every_simulation, of_logs, simulation
 from mlsched.simulation.nodes import capacities, is_text, parse_nodes
 
 
+class Table(Protocol):
+    """Table of columns by name: a pandas or polars DataFrame."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+#: Source of a workload or a log: a name, a file, the result of `read_log`, or a table.
+Source = str | os.PathLike[str] | Trace | Table | Mapping[str, Sequence[Any]]
+
+
 @validate_arguments
 def workload(
-    source: Any,
+    source: Source,
     problem: str | None = None,
     *,
     cluster: str | None = None,
@@ -35,7 +48,7 @@ def workload(
     strict: bool = False,
     log_cluster: str = "",
     log_shards: CountOrNone = 0,
-    **options: Any,
+    **options: Value,
 ) -> Any:
     """Return a workload: arrivals over time, and the cluster they run on.
 
@@ -91,7 +104,7 @@ def workload(
             raise InvalidInput(
                 f"{source}: is a finished workload; cluster, limit, simulator and further options do not apply"
             )
-        return _saved_workload(source)
+        return _saved_workload(text)
     nodes = _nodes(cluster, read_cluster) if cluster is not None else None
     if isinstance(nodes, Nodes) and not world.knows_nodes:
         if cluster is not None and is_text(cluster):
@@ -103,7 +116,7 @@ def workload(
         return world.from_trace(trace, nodes, seed=int(seed), **settings)
 
 
-def _saved_workload(source: str | os.PathLike[str]) -> Any:
+def _saved_workload(source: str) -> Any:
     """Return the workload in a file."""
     content = load(source)
     if not isinstance(content, tuple(world.workload_type for world in every_simulation())):
@@ -116,7 +129,7 @@ def _saved_workload(source: str | os.PathLike[str]) -> Any:
 
 @validate_arguments
 def read_log(
-    source: object,
+    source: Source,
     *,
     limit: Number | None = None,
     read: str | Mapping[str, str] | None = None,
@@ -164,7 +177,7 @@ def read_log(
     return read_trace(path, limit=limit, **log_options)
 
 
-def simulation_of(source: object, problem: str | None, simulator: str | None = None) -> Simulation:
+def simulation_of(source: Source, problem: str | None, simulator: str | None = None) -> Simulation:
     """Return the simulation that runs a workload source: by problem and simulator, or by the source itself."""
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):

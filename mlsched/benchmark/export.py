@@ -79,7 +79,11 @@ def check_format(path: Path, *, columns: Sequence[str] = (), figure: str | None 
         plots.check_target(path)
 
 
-def flat_row(row: Row) -> dict[str, object]:
+#: Cell of a flat table.
+Cell = bool | int | float | str | None
+
+
+def flat_row(row: Row) -> dict[str, Cell]:
     """Return a row as plain cells: nested values as JSON text, the gap by its parts.
 
     `value` and `bound` are the objective's own, and `count` is the primary count of the value. The `sort_` columns

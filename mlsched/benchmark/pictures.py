@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.benchmark import plan_pictures, plots, run_pictures, worst
@@ -16,6 +16,7 @@ from mlsched.simulation import Run
 from mlsched.solvers.front import Front
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WHAT = "a plan, a Result, a Front, a Run or several, or losses"
@@ -23,10 +24,10 @@ WHAT = "a plan, a Result, a Front, a Run or several, or losses"
 
 @validate_arguments
 def plot(
-    thing: object,
+    thing: Plan | Result | Front | Run | Loss | Sequence[Run] | Mapping[str, Run] | Sequence[Loss],
     instance: Instance | None = None,
     *,
-    ax: object = None,
+    ax: Axes | None = None,
     width: Literal["column", "page"] | float = plots.PAGE,
     path: str | os.PathLike[str] | None = None,
 ) -> Any:
@@ -88,5 +89,5 @@ def _picture_of(thing: Any, inches: float) -> Figure:
     raise InvalidInput(f"plot: the list holds {_kinds(items)}; give {WHAT}")
 
 
-def _kinds(things: Any) -> str:
+def _kinds(things: Sequence[object]) -> str:
     return " and ".join(dict.fromkeys(f"{with_article(type(one).__name__)}" for one in things)) or "nothing"

@@ -48,7 +48,7 @@ def inches(width: str | float) -> float:
     return float(width)
 
 
-def style(index: int, count: int = 1) -> dict[str, object]:
+def style(index: int, count: int = 1) -> dict[str, str | float]:
     """Return colour and dash of the index-th line; several lines differ in dashes, and the first ones are wider.
 
     If lines coincide, the wider one is visible between the dashes of the one above it.

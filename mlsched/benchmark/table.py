@@ -6,7 +6,7 @@ import dataclasses
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from mlsched.benchmark.bootstrap import bootstrap_interval
 from mlsched.benchmark.paired import Interval
@@ -293,7 +293,33 @@ def version_sets(rows: Sequence[Row]) -> dict[str, list[str]]:
     return {name: sorted(sets[name]) for name in sorted(sets)}
 
 
-def summary_json(rows: Sequence[Row]) -> dict[str, object]:
+#: Fields of a dataclass by name.
+FieldValues = dict[str, Any]
+
+
+class Summary(TypedDict):
+    """Aggregates of the report as plain JSON data.
+
+    Attributes:
+        suites: Names of the suites.
+        rows: Number of rows.
+        versions: Versions of each distribution.
+        verified: The `Verification`.
+        gaps: One object per `GapLine`.
+        hardness: One object per `HardnessLine`.
+        failures: One sentence per failed call.
+    """
+
+    suites: list[str]
+    rows: int
+    versions: dict[str, list[str]]
+    verified: FieldValues
+    gaps: list[FieldValues]
+    hardness: list[FieldValues]
+    failures: list[str]
+
+
+def summary_json(rows: Sequence[Row]) -> Summary:
     """Return the aggregates of the report as plain JSON data, without rows."""
     return {
         "suites": list(dict.fromkeys(row.suite for row in rows)),

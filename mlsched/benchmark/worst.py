@@ -22,6 +22,8 @@ from mlsched.core.request import resolve_objective
 from mlsched.core.result import Result
 
 if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -67,9 +69,10 @@ class Loss:
             self.best.sort_key, self.best.primary
         )
 
-    def plot(self) -> list[Any]:
+    def plot(self) -> list[Axes]:
         """Return two matplotlib axes side by side: the rule's plan, and the best plan."""
-        return draw_worst([self], notebook=True).axes[:2]
+        axes: list[Axes] = draw_worst([self], notebook=True).axes[:2]
+        return axes
 
 
 class Losses(list[Loss]):
@@ -94,7 +97,7 @@ class Losses(list[Loss]):
             "difference": [loss.gap.difference for loss in self],
         }
 
-    def dataframe(self) -> Any:
+    def dataframe(self) -> pandas.DataFrame:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 

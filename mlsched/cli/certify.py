@@ -11,7 +11,10 @@ from mlsched.cli.output import Json, emit, only_documents, result_at_interrupt, 
 from mlsched.cli.solve import Goal, Read, read_instance, read_plan
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from mlsched.certificates.checked import Checked
+    from mlsched.cli.output import Columns
 
 
 def certify(
@@ -114,7 +117,7 @@ def shown(folder: Path, checked: Checked) -> list[Any]:
     return [*lines, f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"]
 
 
-def _front(folder: Path, checked: Checked) -> list[object]:
+def _front(folder: Path, checked: Checked) -> list[RenderableType]:
     number = len(checked.plans)
     statement = "one point is the whole front" if number == 1 else f"{number} points are the whole front"
     line = f"{folder}: certified: {statement} of {' and '.join(checked.objectives)}"
@@ -124,7 +127,7 @@ def _front(folder: Path, checked: Checked) -> list[object]:
     return [f"{line}{first}", f"  rests on: {checked.claim}"]
 
 
-def _table_of_points(checked: Checked) -> object:
+def _table_of_points(checked: Checked) -> Columns:
     """Return one row per point: its values, the bound of the plans that it covers, and the gap."""
     from mlsched.certificates.claimed import claims_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from mlsched.cli.output import ChecksFailed, Json, checking_limits, emit, number
 from mlsched.cli.solve import Read, read_instance, read_plan, unit_of
 from mlsched.core.errors import InvalidInput
 from mlsched.core.safe_open import shown_path
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 #: Default wall seconds of a check, and the most that can be given.
 SECONDS, MAX_SECONDS = 300.0, 1e7
@@ -81,7 +84,7 @@ def _check_plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -
     }
     rows = [[name, number(value), unit_of(instance, name)] for name, value in values_by_name.items()]
     deferred = [] if faults else instance.deferrals(answer)
-    lines = ["feasible", table("", ["objective", "value", "unit"], rows), *deferred]
+    lines: list[RenderableType] = ["feasible", table("", ["objective", "value", "unit"], rows), *deferred]
     emit(as_json, lambda: document, lambda: faults or lines)
     if faults:
         raise ChecksFailed(f"{plan}: infeasible: {faults[0]}")

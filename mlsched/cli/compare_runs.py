@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlsched.benchmark.formats import gap
 from mlsched.benchmark.paired import relative_difference
@@ -13,6 +13,9 @@ from mlsched.cli.simulation_runs import weights_name
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import read_json
 from mlsched.core.safe_open import shown_path
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 NOTE = (
     "change: (second - first) / the larger of the two. Above its bound: (value - bound) / bound, at most so far from "
@@ -99,7 +102,7 @@ def compare_files(first: Path, second: Path) -> RunsComparison:
     return RunsComparison(figures, list(simulator), notes)
 
 
-def comparison_lines(comparison: RunsComparison) -> list[object]:
+def comparison_lines(comparison: RunsComparison) -> list[RenderableType]:
     """Return the comparison as lines and tables: the simulator, and one row per measure."""
     several = any(figure.scenario for figure in comparison.figures)
     rows = [

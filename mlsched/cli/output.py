@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,10 @@ from mlsched.core.interrupts import stopping
 from mlsched.core.safe_open import refuse_target, shown_path
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, Group, RenderableType
+    from rich.table import Table
+    from typer.models import OptionInfo
+
     from mlsched.benchmark.text_table import TextTable
 
 #: Characters per line if the output goes to a file or a pipe and $COLUMNS is not set.
@@ -26,7 +30,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Seed = Annotated[int, typer.Option(help="Set the random seed, e.g. 7; equal seeds give equal answers.", min=0)]
 
 
-def to_write(*names: str, text: str, picture: bool = False, folders: bool = False, group: str | None = None) -> object:
+def to_write(
+    *names: str, text: str, picture: bool = False, folders: bool = False, group: str | None = None
+) -> OptionInfo:
     """Return an option for a file to write, which is rejected before any work if it cannot be written.
 
     Args:
@@ -50,7 +56,8 @@ def to_write(*names: str, text: str, picture: bool = False, folders: bool = Fals
                 plots.check_target(path)
         return path
 
-    return typer.Option(*names, help=text, callback=check, rich_help_panel=group)
+    option: OptionInfo = typer.Option(*names, help=text, callback=check, rich_help_panel=group)
+    return option
 
 
 Isolate = Annotated[
@@ -129,7 +136,9 @@ class ChecksFailed(Exception):
     """Failed check after complete work and output: exit status 1."""
 
 
-def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Callable[[], list[Any]]) -> None:
+def emit(
+    as_json: bool, document: Callable[[], dict[str, Any]], renderables: Callable[[], Sequence[RenderableType]]
+) -> None:
     """Print the document as JSON, or the renderables for people."""
     if as_json:
         print(json.dumps(document(), allow_nan=False))  # noqa: T201 - standard output is this command's result
@@ -195,21 +204,21 @@ def resume_hint(hint: Callable[[], str]) -> Iterator[None]:
         raise
 
 
-def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
+def table(title: str, header: list[str], rows: list[list[str]]) -> Columns:
     """Return a table for the terminal: names and sentences left, numbers right, split if it is too wide."""
     from mlsched.benchmark.text_table import TextTable
 
     return Columns(TextTable(title, header, rows))
 
 
-def listing_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> object:
+def listing_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Group:
     """Return names, each with indented and wrapped lines (label, text) below."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    parts: list[Any] = []
+    parts: list[RenderableType] = []
     for head, lines in entries:
         parts.append(Text(head, style="bold"))
         if any(label for label, _ in lines):
@@ -233,7 +242,7 @@ class Columns:
     def __init__(self, table: TextTable) -> None:
         self.table = table
 
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         longest = [
             max(len(line) for row in [self.table.header, *self.table.rows] for line in row[c].split("\n"))
             for c in range(len(self.table.header))
@@ -248,7 +257,7 @@ class Columns:
             width_so_far += width
         yield self._part(group, longest)
 
-    def _part(self, columns: list[int], longest: list[int]) -> object:
+    def _part(self, columns: list[int], longest: list[int]) -> Table:
         from rich import box
         from rich.table import Table
 

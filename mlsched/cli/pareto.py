@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +30,8 @@ from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from mlsched.certificates.checked import Checked
     from mlsched.certificates.claimed import Kind
     from mlsched.solvers.front import Front
@@ -218,7 +220,7 @@ def _plot(front: Front, path: Path) -> None:
     plots.save(plots.draw_front(front), path)
 
 
-def _render(front: Front) -> list[object]:
+def _render(front: Front) -> list[RenderableType]:
 
     columns = front.table()
     points = zip(*(column.tolist() for column in columns.values()), strict=True)
@@ -228,7 +230,7 @@ def _render(front: Front) -> list[object]:
     if front.recalled:
         line += f" and {front.recalled} remembered"
     evidence = front.evidence if front.confirmed_by is None else f"{front.evidence} by {front.confirmed_by}"
-    lines: list[Any] = [f"{line} in {front.seconds:.3f} s; {evidence}"]
+    lines: list[RenderableType] = [f"{line} in {front.seconds:.3f} s; {evidence}"]
     lines.append(table("", ["point", *columns], rows))
     if len(front.unproven):
         more = front.unproven_table()

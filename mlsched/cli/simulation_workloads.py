@@ -123,7 +123,7 @@ class WindowOptions:
             raise InvalidInput(f"--from {first} --to {last}: ends before it begins; give a later end")
         return Window(start, end)
 
-    def parts(self, workload: object) -> list[Window]:
+    def parts(self, workload: Any) -> list[Window]:
         """Return the windows of equal length, or the one window."""
         complete = self.whole(workload)
         if self.every is None:
@@ -136,7 +136,7 @@ class WindowOptions:
             )
         return windows
 
-    def check(self, workload: object) -> None:
+    def check(self, workload: Any) -> None:
         """Raise InvalidInput, before any run, for windows outside the log and groups that it does not name."""
         self.parts(workload)
         for name in self.by:

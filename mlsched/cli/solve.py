@@ -27,6 +27,9 @@ from mlsched.cli.output import (
 from mlsched.core.errors import InvalidFile
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from mlsched.cli.output import Columns
     from mlsched.core.contract import Instance, Plan
     from mlsched.core.result import Result
 
@@ -154,7 +157,7 @@ def _plot(result: Result, path: Path) -> None:
     plots.save(plan_pictures.draw_plan(result).figure, path)
 
 
-def _render(instance: Instance, result: Result, solver_text: str, confirm: bool, certify: bool) -> list[object]:
+def _render(instance: Instance, result: Result, solver_text: str, confirm: bool, certify: bool) -> list[RenderableType]:
     """Return the lines and tables of a result.
 
     Args:
@@ -180,7 +183,7 @@ def _render(instance: Instance, result: Result, solver_text: str, confirm: bool,
     line = f"{solver_text}: {result.status} in {result.seconds:.3f} s{_evidence(result)}"
     if result.stopped_by in ("time limit", "work limit", "interrupt"):
         line += f" (stopped by the {result.stopped_by})"
-    lines: list[Any] = [
+    lines: list[RenderableType] = [
         line,
         *([] if result.doubt is None else [result.doubt]),
         *(["nothing to confirm: no optimum is proved"] if confirm and result.status == "feasible" else []),
@@ -211,7 +214,7 @@ def unit_of(instance: Instance, figure: str) -> str:
     return ""
 
 
-def _plan(instance: Instance, plan: Plan) -> object:
+def _plan(instance: Instance, plan: Plan) -> Columns | str:
     """Return the plan as a table with names if it is short; else its sizes in a line."""
     from mlsched.core import contract
 

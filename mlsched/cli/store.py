@@ -13,8 +13,10 @@ from mlsched.core.brief import count_of
 
 if TYPE_CHECKING:
     from mlsched.benchmark.compare import Comparison
+    from mlsched.benchmark.export import Cell
     from mlsched.benchmark.merge import MergeSummary
     from mlsched.benchmark.row import Row
+    from mlsched.cli.output import Columns
 
 StoreFile = Annotated[
     Path, typer.Argument(help="Read the store from this file, e.g. bench.sqlite, written by `mlsched bench --store`.")
@@ -205,13 +207,13 @@ def rerun(
         raise ChecksFailed(f"row {row} came out otherwise: {'; '.join(differing)}")
 
 
-def _flat_row(row: Row) -> dict[str, object]:
+def _flat_row(row: Row) -> dict[str, Cell]:
     from mlsched.benchmark.export import flat_row
 
     return flat_row(row)
 
 
-def _table_of_both(before: Row, after: Row) -> object:
+def _table_of_both(before: Row, after: Row) -> Columns:
     rows = [["status", before.status, after.status]]
     for name in ("sort_key", "sort_bound", "seconds", "cpu_seconds", "peak_mib"):
         rows.append([name, number(getattr(before, name)), number(getattr(after, name))])

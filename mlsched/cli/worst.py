@@ -26,6 +26,8 @@ from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from mlsched.benchmark.worst import Losses
     from mlsched.core.contract import Instance
 
@@ -134,7 +136,7 @@ def _write(worst_losses: Losses, folder: Path) -> None:
         api.save(loss.best, folder / f"{place}.{loss.best.solver}.json")
 
 
-def _render(worst_losses: Losses, count: int) -> list[object]:
+def _render(worst_losses: Losses, count: int) -> list[RenderableType]:
     if not worst_losses:
         return [f"none of {count_of(count, 'instance')} has a feasible plan"]
     first = worst_losses[0]

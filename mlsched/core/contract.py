@@ -18,6 +18,7 @@ from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.record import LAZY, Record, specs
 
 if TYPE_CHECKING:
+    import pandas
     from hypothesis.strategies import SearchStrategy
 
 T = TypeVar("T")
@@ -148,7 +149,7 @@ class Instance(Record):
             )
         raise AttributeError(f"'{cls.__name__}' object has no attribute '{name}'")
 
-    def violations(self, plan: object) -> list[str]:
+    def violations(self, plan: Plan) -> list[str]:
         """Return one sentence for each fault of `plan`; an empty list if it is feasible."""
         faults: list[str] = self.judge.violations(self, plan)
         return faults
@@ -174,7 +175,7 @@ class Instance(Record):
         """Return a plan as columns of equal length, one row per decision, with names if the instance has some."""
         raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
 
-    def dataframe(self, plan: object) -> Any:
+    def dataframe(self, plan: Plan) -> pandas.DataFrame:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table(plan))
 
@@ -416,7 +417,7 @@ class Problem:
             named.setdefault(objective.name, objective)
         return tuple(named.values())
 
-    def trivial_bound(self, instance: object, objective: str) -> int:
+    def trivial_bound(self, instance: Instance, objective: str) -> int:
         """Return the bound of a solver that a limit stopped; raise InvalidInput if the objective has none."""
         return objective_entry(self.trivial_bounds, objective, f"TRIVIAL_BOUNDS of instances/{self.name}/bounds.py")(
             instance

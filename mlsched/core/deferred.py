@@ -16,7 +16,7 @@ def imported_at_first_use(package: str, homes: Mapping[str, str]) -> Callable[[s
             colon ("training.environments:") means the module itself.
     """
 
-    def look_up(name: str) -> object:
+    def look_up(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         module = importlib.import_module(f"{package}.{homes[name].removesuffix(':')}")

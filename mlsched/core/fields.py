@@ -10,12 +10,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput, with_article
+
+if TYPE_CHECKING:
+    from mlsched.core.record import Record
 
 IntArray = npt.NDArray[np.int64]
 
@@ -323,9 +326,10 @@ def array(*shape: str, low: int = 0, high: int = EXACT, fill: int | None = None,
     return dataclasses.field(default=default, metadata={"spec": ArraySpec(doc, shape, low, high, fill)})
 
 
-def integer(*, low: int = 0, high: int = EXACT, default: object = dataclasses.MISSING, doc: str = "") -> Any:
+def integer(*, low: int = 0, high: int = EXACT, default: int | None = None, doc: str = "") -> Any:
     """Declare an integer field within [low, high]; a field with a default may be omitted."""
-    return dataclasses.field(default=default, metadata={"spec": IntSpec(doc, low, high)})
+    value = dataclasses.MISSING if default is None else default
+    return dataclasses.field(default=value, metadata={"spec": IntSpec(doc, low, high)})
 
 
 def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, doc: str = "") -> Any:
@@ -334,7 +338,7 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
 
 
 def labels(
-    dim: str, *, default: object = dataclasses.MISSING, distinct: bool = True, display_only: bool = False, doc: str = ""
+    dim: str, *, default: tuple[()] | None = None, distinct: bool = True, display_only: bool = False, doc: str = ""
 ) -> Any:
     """Declare a field of names, one per entry of the dimension `dim`; a field with a default may be omitted.
 
@@ -346,10 +350,11 @@ def labels(
         doc: Meaning of the names.
     """
     spec = LabelsSpec(doc, dim, default == (), distinct, display_only)
-    return dataclasses.field(default=default, metadata={"spec": spec})
+    value = dataclasses.MISSING if default is None else default
+    return dataclasses.field(default=value, metadata={"spec": spec})
 
 
-def record(of: object, *, optional: bool = False, doc: str = "") -> Any:
+def record(of: type[Record], *, optional: bool = False, doc: str = "") -> Any:
     """Declare a field with a record of class `of`; an optional field may be None and is then omitted from files."""
     default = None if optional else dataclasses.MISSING
     return dataclasses.field(default=default, metadata={"spec": RecordSpec(doc, of, optional)})

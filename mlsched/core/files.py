@@ -12,11 +12,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.safe_open import cannot_be_written, read_bytes, shown_path, target_of
 
+T = TypeVar("T")
 #: Largest document that is read, in bytes: a workload of a million jobs.
 MAX_DOCUMENT_BYTES = 2**26
 #: Most occurrences of a character in a document; they bound its memory before it is parsed.
@@ -125,9 +126,9 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, object]:
+def refuse_duplicates(pairs: list[tuple[str, T]]) -> dict[str, T]:
     """Return the object of a JSON text as a dictionary; raise ValueError for a repeated field."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, T] = {}
     for name, value in pairs:
         if name in fields:
             raise ValueError(f"field {shorten(name)!r} is given twice")

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlsched.core.errors import TooLarge
 
 if TYPE_CHECKING:
     from mlsched.core.contract import Instance
     from mlsched.core.formulation import Formulation
+
+T = TypeVar("T")
 
 #: Default limit of variables in `mlsched.model`: 20,000 take a minute if rows are long.
 MAX_VARIABLES = 20_000
@@ -107,7 +109,7 @@ def with_objective(formulation: Formulation, instance: Instance, objective: str)
     return formulation.model
 
 
-def index_of(key: tuple[object, ...]) -> object:
+def index_of(key: tuple[T, ...]) -> T | tuple[T, ...]:
     """Return the index of a Pyomo component: the entry itself for an index of one entry."""
     return key[0] if len(key) == 1 else key
 

@@ -46,6 +46,9 @@ class Range:
 #: Allowed values: in a range, one of some texts, or anything of the type.
 Rule = Range | Collection[str] | None
 
+#: Value of a parameter; NumPy numbers count as numbers.
+Value = bool | int | float | str
+
 #: In this order: a fraction; a real number above 0; a real number of at least 0; an integer of at least 1; threads of a
 #: solver; a random seed; a number of things to draw; a number of things that may be 0.
 Share = Annotated[float, Range(0, 1)]
@@ -92,14 +95,15 @@ class Parameter:
 _TYPE_NAMES: dict[type, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
 
 
-def _parse_text(kind: type, text: str) -> object:
+def _parse_text(kind: type, text: str) -> Value:
     """Parse `text` as `kind`; return the text itself if that fails, for `check` to reject."""
     try:
         if kind is bool:
             return {"true": True, "false": False}[text.lower()]
         if kind is int:
             return UNLIMITED if text == "inf" else int(text)
-        return kind(text)
+        parsed: Value = kind(text)
+        return parsed
     except (ValueError, KeyError):
         return text
 

@@ -14,13 +14,16 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from mlsched.core import html
 from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import ArraySpec, LabelsSpec, Spec
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 #: Longest representation in characters; longer records show their sizes.
 MAX_REPR_CHARACTERS = 240
@@ -29,6 +32,7 @@ validate_trusted = os.environ.get("MLSCHED_VALIDATE", "") == "1"
 
 
 AnyRecord = TypeVar("AnyRecord", bound="Record")
+T = TypeVar("T")
 
 #: Key in a record's `__dict__` of the function that computes its lazy fields.
 LAZY = "_unread"
@@ -53,12 +57,12 @@ def _read_specs(cls: type[Record]) -> dict[str, Spec]:
     return {name: spec for name in ordered if isinstance(spec := specs[name], Spec)}
 
 
-def defaults(of: Any) -> dict[str, Any]:
+def defaults(of: DataclassInstance | type[DataclassInstance]) -> dict[str, Any]:
     """Return the defaults of a dataclass by field name."""
     return {f.name: f.default for f in dataclasses.fields(of) if f.default is not dataclasses.MISSING}
 
 
-def without_defaults_of(of: object, data: Mapping[str, object]) -> dict[str, object]:
+def without_defaults_of(of: DataclassInstance | type[DataclassInstance], data: Mapping[str, T]) -> dict[str, T]:
     """Drop fields of a dataclass, given as plain data, that equal their default (as in `Record`)."""
     usual = defaults(of)
     return {name: value for name, value in data.items() if name not in usual or value != usual[name]}
@@ -172,7 +176,7 @@ class Record:
         """Return the record as plain JSON data, with its kind and version."""
         return self._plain_data(specs(type(self)))
 
-    def _plain_data(self, names: Container[str]) -> dict[str, object]:
+    def _plain_data(self, names: Container[str]) -> dict[str, Any]:
         """Return the named fields that differ from their default as plain JSON data."""
         body = {name: specs(type(self))[name].to_json(getattr(self, name)) for name in self.stated_fields(names)}
         return {"kind": self.kind, "version": self.version, **body}

@@ -21,14 +21,24 @@ import pickle
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, Unpack, cast, get_args
 
 from mlsched.core import plugins
 from mlsched.core.contract import Problem
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.lazy_mapping import LazyMapping
 from mlsched.core.params import Parameter, flatten_groups, parameters_of, resolve, split_settings
-from mlsched.core.solver import ENGINE, Algorithm, Kind, ModelBuilder, Solver, adapt_signature
+from mlsched.core.solver import (
+    ENGINE,
+    Algorithm,
+    AlgorithmDetails,
+    Details,
+    Kind,
+    ModelBuilder,
+    Solver,
+    SolverDetails,
+    adapt_signature,
+)
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -147,7 +157,7 @@ class Registry:
 
 
 def solver(
-    name: str, *, problem: str, backend: str | None = None, **details: object
+    name: str, *, problem: str, backend: str | None = None, **details: Unpack[SolverDetails]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function a solver: `@solver("fitgpp", problem="preemption", objectives=(...))`.
 
@@ -186,7 +196,9 @@ def solver(
     return declare
 
 
-def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **details: object) -> Callable[[A], A]:
+def exact_algorithm(
+    name: str, *, problem: str, objectives: tuple[str, ...], **details: Unpack[AlgorithmDetails]
+) -> Callable[[A], A]:
     """Declare the decorated function an exact algorithm (`Algorithm`); `details` are fields of `Solver`.
 
     Args:
@@ -203,7 +215,7 @@ def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **d
 
 
 def model_builder(
-    name: str, *, problem: str, backend: str, objectives: tuple[str, ...], **details: object
+    name: str, *, problem: str, backend: str, objectives: tuple[str, ...], **details: Unpack[Details]
 ) -> Callable[[M], M]:
     """Declare the decorated function the builder of a model (`ModelBuilder`).
 
@@ -222,7 +234,7 @@ def model_builder(
     return declare
 
 
-def _attach_solver(function: F, name: str, problem: str, form: dict[str, Any], details: dict[str, Any]) -> F:
+def _attach_solver(function: F, name: str, problem: str, form: dict[str, Any], details: Details) -> F:
     """Attach a `Solver` to the function that declares it, and return the function.
 
     Args:

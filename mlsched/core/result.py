@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from mlsched.core import html, tables
 from mlsched.core.arguments import validate_arguments
@@ -12,6 +12,9 @@ from mlsched.core.contract import Instance, Plan, Primary, Sense, format_value, 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
 from mlsched.core.gap import Gap, format_percentage, gap_between
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Evidence of an optimum: an independent checker accepted its proof; two engines with different code proved the same
 #: value; or one engine reported it.
@@ -167,7 +170,7 @@ class Result:
         row |= {name: getattr(self, name) for name in ("gap", "seconds", "stopped_by", "evidence")}
         return {name: [value] for name, value in (row | (self.values or {})).items()}
 
-    def dataframe(self) -> Any:
+    def dataframe(self) -> pandas.DataFrame:
         """Return `table` as a pandas DataFrame; `pandas.concat` combines several answers.
 
         `instance.dataframe(plan)` returns the plan itself as a DataFrame.

@@ -10,14 +10,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict
 
 import numpy as np
 
 from mlsched.core.brief import short_repr
 from mlsched.core.contract import Information, Instance, Question
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
-from mlsched.core.params import Parameter
+from mlsched.core.params import Parameter, Value
 
 Kind = Literal["exact", "heuristic", "trained"]
 #: Parameter of every model for HiGHS that selects another backend.
@@ -93,8 +93,45 @@ def adapt_signature(function: Callable[..., Any], *, stateful: bool | None = Non
     return Adapted(function, takes | {"memory"} if stateful else takes - {"memory"}, forgets=not stateful)
 
 
-def _no_options(of: object) -> dict[str, object]:
+def _no_options(params: Mapping[str, Value]) -> dict[str, Any]:
     return {}
+
+
+StartParameters = Callable[[Any], dict[str, Any]]
+WorldOptions = Callable[[dict[str, Any]], dict[str, Any]]
+FastWithoutStart = Callable[[Any, str], bool]
+
+
+class Details(TypedDict, total=False):
+    """Fields of `Solver` that every decorator takes by keyword."""
+
+    kind: Kind
+    information: Information
+    stateful: bool
+    warm_start: bool
+    as_start: StartParameters | None
+    world: WorldOptions
+    paper: str
+    called: Question | None
+    prunes: bool
+    cold: FastWithoutStart | None
+    restricted: bool
+    engine: str | None
+    order: Callable[..., Any] | None
+    takes_hint: bool
+
+
+class AlgorithmDetails(Details, total=False):
+    """Fields of `Solver` that the decorator `exact_algorithm` takes by keyword."""
+
+    model: ModelBuilder | None
+    backend: str | None
+
+
+class SolverDetails(Details, total=False):
+    """Fields of `Solver` that the decorator `solver` takes by keyword."""
+
+    objectives: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,8 +180,8 @@ class Solver:
     information: Information = "observed"
     stateful: bool = False
     warm_start: bool = False
-    as_start: Callable[[Any], dict[str, Any]] | None = None
-    world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
+    as_start: StartParameters | None = None
+    world: WorldOptions = _no_options
     paper: str = ""
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
     called: Question | None = None
@@ -154,7 +191,7 @@ class Solver:
     backend: str | None = None
     takes_hint: bool = False
     prunes: bool = False
-    cold: Callable[[Any, str], bool] | None = None
+    cold: FastWithoutStart | None = None
     searches: bool = False
     restricted: bool = False
     engine: str | None = None
@@ -169,11 +206,11 @@ class Solver:
             object.__setattr__(self, "rule", rule)
             object.__setattr__(self, "searches", "limits" in rule.takes)
 
-    def world_options(self, params: Mapping[str, object]) -> dict[str, object]:
+    def world_options(self, params: Mapping[str, Value]) -> dict[str, Any]:
         """Return the simulator options for parameters, completed with their defaults."""
         return self.world({name: parameter.default for name, parameter in self.parameters.items()} | {**params})
 
-    def engine_of(self, params: Mapping[str, object]) -> str:
+    def engine_of(self, params: Mapping[str, Value]) -> str:
         """Return the code that its proofs rely on; two solvers with one engine do not confirm each other.
 
         The engine of a model is the backend that solves it. The engine of an exact algorithm is its own name: "cp-sat"

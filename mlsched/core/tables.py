@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlsched.core import foreign
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
 from mlsched.core.safe_open import target_of
 
+if TYPE_CHECKING:
+    import pandas
+
 FRAMES = "pip install 'mlsched[frames]'"
 
 
-def dataframe(table: Mapping[str, object]) -> Any:
+def dataframe(table: Mapping[str, Any]) -> pandas.DataFrame:
     """Return a pandas DataFrame of columns of equal length."""
     try:
         import pandas

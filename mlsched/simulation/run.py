@@ -7,7 +7,7 @@ import functools
 import pickle
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlsched.core import html, tables
 from mlsched.core.brief import count_of, short_repr
@@ -18,6 +18,9 @@ from mlsched.simulation.clock import Decision, Rule, decision_rng
 from mlsched.simulation.log import Log
 from mlsched.simulation.wake import Wake
 from mlsched.simulation.windows import Windows
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclasses.dataclass(frozen=True)

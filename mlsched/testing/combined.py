@@ -51,7 +51,7 @@ def recipes(problem: Problem, bases: Sequence[Instance], count: int) -> Iterator
         yield recipe
 
 
-def features_of(problem: Problem, instance: object) -> list[str]:
+def features_of(problem: Problem, instance: Instance) -> list[str]:
     """Return the names of an instance's features; empty for another form of the problem's instances."""
     if type(instance) is not problem.instance_type:
         return []

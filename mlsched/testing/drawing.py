@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlsched.core.record import Record
 from mlsched.testing.checks import failure
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 ONCE = "an instance fails once and not when it is asked again: calls depend on earlier ones"
 
 
 @functools.lru_cache(maxsize=32)
-def _cached_draws(strategy: object, count: int) -> list[Record]:
+def _cached_draws(strategy: SearchStrategy[Record], count: int) -> list[Record]:
     """Return the cached draws of a strategy in this process; initially empty."""
     return []
 
 
-def examine_draws(examine: Callable[[Any], None], strategy: object, count: int) -> None:
+def examine_draws(examine: Callable[[Any], None], strategy: SearchStrategy[Record], count: int) -> None:
     """Examine `count` draws of records; raise the exception of the minimal failing one.
 
     All schedulers in a process get the same cached draws, because drawing takes longer than most schedulers. Each
@@ -46,7 +49,7 @@ def examine_draws(examine: Callable[[Any], None], strategy: object, count: int) 
             raise failure("reproducible", ONCE) from error
 
 
-def _search_failure(examine: Callable[[Any], None], strategy: Any, count: int) -> None:
+def _search_failure(examine: Callable[[Any], None], strategy: SearchStrategy[Record], count: int) -> None:
     """Examine draws; for a failure, search for the smallest draw with the same exception."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis.errors import Flaky

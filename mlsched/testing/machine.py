@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, Question
 from mlsched.core.errors import InvalidInput
+from mlsched.core.record import Record
 from mlsched.core.registry import registry
 from mlsched.simulation import simulation as simulation_of
 from mlsched.simulation.clock import decision_rng
@@ -24,6 +25,9 @@ from mlsched.simulation.run import Drawn, Simulation
 from mlsched.simulation.wake import Wake
 from mlsched.testing.room import serves_in_larger_cluster
 from mlsched.testing.subject import Subject, subject
+
+if TYPE_CHECKING:
+    from hypothesis.stateful import RuleBasedStateMachine
 
 #: Decisions after which a run of a small workload counts as endless.
 MAX_DECISIONS = 5000
@@ -140,7 +144,7 @@ def clock_machine(
     simulator: str | None = None,
     stateful: bool = False,
     called: Question | None = "online",
-) -> object:
+) -> type[RuleBasedStateMachine]:
     """Return a `RuleBasedStateMachine` of one problem's simulator; pytest runs its `TestCase`.
 
     Args:
@@ -184,7 +188,7 @@ def clock_machine(
             scheduling_events=st.sampled_from(draws.wakes),
             seed=st.integers(0, 99),
         )
-        def begin(self, workload: Any, readings: Any, scheduling_events: str, seed: int) -> None:
+        def begin(self, workload: Record, readings: Any, scheduling_events: str, seed: int) -> None:
             note(f"{readings} {workload.to_json()}")
             self.run = SteppedRun(world, tested, workload, readings, scheduling_events, seed)
 
@@ -210,7 +214,7 @@ def clock_machine(
             scheduling_events=st.sampled_from(draws.wakes),
             seed=st.integers(0, 99),
         )
-        def begin_next_run(self, workload: object, readings: object, scheduling_events: str, seed: int) -> None:
+        def begin_next_run(self, workload: Record, readings: Any, scheduling_events: str, seed: int) -> None:
             self.run.finish(final)
             self.begin(workload, readings, scheduling_events, seed)
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from mlsched.core.contract import Question
 from mlsched.testing.checks import CHECKS
 from mlsched.testing.report import Report
 from mlsched.testing.scheduler import check_scheduler
+
+if TYPE_CHECKING:
+    import pytest
 
 #: Examples per test; `pytest --mlsched-examples` sets another number.
 EXAMPLES = 50
@@ -18,6 +23,20 @@ SETTINGS: dict[str, Any] = {}
 Scheduler = str | Callable[..., Any]
 
 
+class CheckSettings(TypedDict, total=False):
+    """Arguments of `check_scheduler` that apply to several schedulers and checks."""
+
+    objective: str | None
+    examples: int
+    reference: str | None
+    stateful: bool
+    called: Question | None
+    largest_gap: float | None
+    mean_gap: float | None
+    calls: int | None
+    keep: str | Path | None
+
+
 @dataclasses.dataclass(frozen=True)
 class Check:
     """One check of one scheduler; a call runs it, raises CheckFailed, and appends its report to `REPORTS`."""
@@ -25,10 +44,10 @@ class Check:
     scheduler: Scheduler
     problem: str
     name: str
-    settings: Mapping[str, Any]
+    settings: CheckSettings
 
     def __call__(self) -> Report:
-        settings = {"examples": EXAMPLES, **self.settings, **SETTINGS}
+        settings: dict[str, Any] = {"examples": EXAMPLES, **self.settings, **SETTINGS}
         report = check_scheduler(self.scheduler, self.problem, checks=[self.name], raise_failures=True, **settings)
         REPORTS.append(report)
         return report
@@ -45,8 +64,8 @@ def parametrize_with_checks(
     schedulers: Mapping[str, Sequence[Scheduler]],
     *,
     expected_failures: Mapping[str, Mapping[str, str]] | None = None,
-    **settings: object,
-) -> object:
+    **settings: Unpack[CheckSettings],
+) -> pytest.MarkDecorator:
     """Return a pytest decorator: the test gets every check of every scheduler as its argument `check`, and calls it.
 
     Args:

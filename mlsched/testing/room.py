@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlsched.core.errors import Stuck
+from mlsched.core.params import Value
+from mlsched.core.record import Record
 from mlsched.simulation.clock import run
 from mlsched.simulation.run import Simulation
 from mlsched.simulation.wake import Wake
@@ -20,8 +22,8 @@ from mlsched.testing.subject import Subject
 def serves_in_larger_cluster(
     scheduler: Subject,
     simulation: Simulation,
-    workload: object,
-    options: Mapping[str, object],
+    workload: Record,
+    options: Mapping[str, Value],
     scheduling_events: Wake,
     seed: int = 0,
 ) -> bool:

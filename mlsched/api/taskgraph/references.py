@@ -43,14 +43,14 @@ Progress = Callable[[str, int, int], bool]
 
 @validate_arguments
 def make_reference(
-    workload: object,
+    workload: Jobs,
     folder: str | os.PathLike[str],
     *,
     pausing: bool = False,
     weights: str = "jobs",
     moves: Annotated[int, Range(0)] = MOVES,
     seed: Seed = 0,
-    log_options: Mapping[str, object] | None = None,
+    log_options: Mapping[str, str | Mapping[str, str] | bool | int | None] | None = None,
     progress: Progress | None = None,
 ) -> Reference:
     """Bound the best schedule of a log's workload from both sides; write prices, schedule and claim to a folder.
@@ -338,7 +338,7 @@ def read_reference(folder: str | os.PathLike[str]) -> Reference:
 
 @validate_arguments
 def check_reference(
-    folder: str | os.PathLike[str], workload: object, *, time_limit: Positive | None = 300.0
+    folder: str | os.PathLike[str], workload: Jobs, *, time_limit: Positive | None = 300.0
 ) -> tuple[Reference, dict[str, int], list[str]]:
     """Recompute a reference from its workload.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from mlsched.core.scalar import Answer, Bounds, Scalar
 from mlsched.solvers.front.boxes import shown
 from mlsched.solvers.front.certificate import Certificate
 from mlsched.solvers.front.zones import BIG
+
+if TYPE_CHECKING:
+    import pandas
 
 #: "complete" and "infeasible" (an empty, complete front) are proved; the others leave zones open.
 FrontStatus = Literal["complete", "infeasible", "time limit", "solve limit", "failed"]
@@ -147,7 +150,7 @@ class Front:
         figures = {name: np.array([point[name] for point in points], dtype=np.int64) for name in shown}
         return {name: column for name, column in figures.items() if name in columns or column.any()}
 
-    def dataframe(self) -> Any:
+    def dataframe(self) -> pandas.DataFrame:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 

@@ -13,7 +13,7 @@ steps. The differences U_k - U_(k-1), with U_0 - L_0 before them and V - U_K aft
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.run import Run
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Part outside the steps: the difference of the two sides in the relaxed world.
 UNKNOWN = "not known: the bound, or a better schedule"
@@ -98,7 +101,7 @@ class Decomposition:
     def _share_text(self, ticks: int) -> float:
         return ticks / self.bound if self.bound else 0.0
 
-    def dataframe(self) -> Any:
+    def dataframe(self) -> pandas.DataFrame:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 
