@@ -1,9 +1,9 @@
 """Training of the library's policies: `train("chic", iterations=100, seed=0, output="chic.safetensors")`.
 
-A plug-in of mlsched: the core does not need it, and policies answer without it. Needs the extra `learn` (torch). A
-recipe is one file in `mlsched_training/<problem>/` that exports a `Recipe` named `RECIPE`; the trainer (`trainer.py`)
-owns the loop, the validation, the best weights, checkpoints and resuming. What is named here is imported when it is
-used, so that `mlsched train --help` is quick.
+This plug-in of mlsched is required only for training, with the extra `learn` (torch). A recipe is one file in
+`mlsched_training/<problem>/` that exports a `Recipe` named `RECIPE`. The trainer (`trainer.py`) runs the loop and the
+validation, keeps the best weights, and writes and resumes checkpoints. Public names are imported at first use, so that
+`mlsched train --help` is quick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The covariance matrix adaptation evolution strategy (CMA-ES) for a dozen numbers.
+"""Covariance matrix adaptation evolution strategy (CMA-ES) for a dozen numbers.
 
 Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv:1604.00772, 2016, with its default settings.
 """
@@ -14,9 +14,9 @@ Floats = npt.NDArray[np.float64]
 
 
 class Cma:
-    """A search around `mean` with the standard deviation `sigma`: `ask` for candidates, `tell` their values.
+    """Search around `mean` with the standard deviation `sigma`; `ask` returns candidates, `tell` takes their values.
 
-    extra: candidates per generation beyond the default 4 + 3 ln n, for values with noise.
+    `extra` is the number of candidates per generation beyond the default 4 + 3 ln n, for values with noise.
     """
 
     def __init__(self, mean: Floats, sigma: float, extra: int = 0) -> None:

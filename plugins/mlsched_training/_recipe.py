@@ -1,4 +1,4 @@
-"""What a policy's training must provide, and where recipes are found."""
+"""Recipes of trained policies: their interface, and how they are found."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ Tensors = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Validation:
-    """What a policy came to on the validation set. score: smaller is better. meets: whether it meets the recipe's
-    criterion for a policy; one that does is better than any that does not. figures: more, for the learning curve.
+    """Result of a policy on the validation set.
+
+    Attributes:
+        score: Score; smaller is better.
+        meets: Whether the policy meets the recipe's criterion; such a policy is better than any other.
+        figures: Further figures for the learning curve.
     """
 
     score: float
@@ -28,31 +32,42 @@ class Validation:
 
 
 class Learner(Protocol):
-    """A policy in training. Everything random in iteration k follows from (seed, k) alone, so that a resumed training
-    goes on to the bit as if it had never stopped. One that is a context manager is left when the training is over.
+    """Policy in training.
+
+    All random draws in iteration k follow from (seed, k) only, so a resumed training gives the same bits as an
+    uninterrupted one. A learner may be a context manager, which is closed after the training.
     """
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """Do one iteration (1, 2, ...); figures for the learning curve."""
+        """Run one iteration (1, 2, ...) and return figures for the learning curve."""
 
     def validate(self) -> Validation:
-        """The current policy on the validation set."""
+        """Return the result of the current policy on the validation set."""
 
     def weights(self) -> Tensors:
-        """The current policy, float32 arrays by name."""
+        """Return the current policy as float32 arrays by name."""
 
     def state(self) -> Tensors:
-        """Everything that changes, as arrays by name."""
+        """Return the complete state as arrays by name."""
 
     def restore(self, state: Tensors) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How a policy is trained. learner(params, seed, device) begins; data(params) describes what it is trained on;
-    every(params): iterations between validations. trained(params, curve): whether a learning curve meets the recipe's
-    criterion for a training that has ended; None where a recipe has none.
+    """Recipe by which a policy is trained.
+
+    Attributes:
+        policy: Name of the policy.
+        problem: Problem that the policy answers.
+        params: Dataclass of the parameters.
+        learner: `learner(params, seed, device)` returns a new learner.
+        data: `data(params)` describes the training data.
+        iterations: Default number of iterations.
+        every: `every(params)` returns the number of iterations between validations.
+        trained: `trained(params, curve)` returns whether a learning curve meets the recipe's criterion; None for a
+            recipe without a criterion.
     """
 
     policy: str
@@ -65,12 +80,12 @@ class Recipe:
     trained: Callable[[Any, Sequence[Mapping[str, float]]], bool] | None = None
 
     def resolve(self, given: Mapping[str, Any]) -> Any:
-        """The params with `given` ones set; text is parsed by the field's type."""
+        """Return the parameters with the `given` values; text is parsed as the field's type."""
         return self.params(**resolve(f"training {self.policy}", parameters_of(self.params), given))
 
 
 def layers_of(hidden: str) -> list[int]:
-    """Neurons of hidden layers that are written like 64-32-4."""
+    """Return the numbers of neurons per hidden layer in a text such as 64-32-4."""
     try:
         sizes = [int(part) for part in hidden.split("-")]
     except ValueError:
@@ -82,7 +97,7 @@ def layers_of(hidden: str) -> list[int]:
 
 @functools.cache
 def recipes() -> dict[str, Recipe]:
-    """Policy -> recipe, found by scanning `training/<problem>/`."""
+    """Return the recipes by policy from the folders `mlsched_training/<problem>/`."""
     recipes_by_name: dict[str, Recipe] = {}
     here = importlib.import_module("mlsched_training")
     for folder in pkgutil.iter_modules(here.__path__):
@@ -97,7 +112,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def recipe(policy: str) -> Recipe:
-    """The recipe of that name, or UnknownName."""
+    """Return the recipe of a policy, or raise UnknownName."""
     if policy not in recipes():
         known = sorted(recipes())
         raise UnknownName(f"no policy '{policy}' to train{did_you_mean(policy, known)}; there are {', '.join(known)}")

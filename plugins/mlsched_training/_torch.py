@@ -13,7 +13,7 @@ from mlsched.core.errors import InvalidInput
 
 
 def torch() -> Any:
-    """The torch module; one line with the remedy where it is missing."""
+    """Return the torch module, or raise InvalidInput with the remedy."""
     try:
         return importlib.import_module("torch")
     except ImportError:
@@ -21,7 +21,7 @@ def torch() -> Any:
 
 
 def choose_device(name: str) -> str:
-    """ "cpu", "cuda", or for "auto" the GPU if there is one."""
+    """Return "cpu" or "cuda"; "auto" selects the GPU if one is present."""
     module = torch()
     if name == "auto":
         return "cuda" if module.cuda.is_available() else "cpu"
@@ -32,10 +32,10 @@ def choose_device(name: str) -> str:
 
 @contextlib.contextmanager
 def repeatable() -> Iterator[None]:
-    """One thread for torch and for NumPy's matrix products, and torch's random numbers put back afterwards.
+    """Limit torch and NumPy to one thread within the block, and restore torch's random state after it.
 
-    Sums over several threads may differ in the last bit; and on products as small as these, threads that wait for each
-    other take several times the CPU time of one.
+    Sums over several threads may differ in the last bit. On such small products, several threads also take several
+    times the CPU time of one, because they wait for each other.
     """
     from threadpoolctl import threadpool_limits
 
@@ -55,7 +55,7 @@ def seed_torch(*words: int) -> None:
 
 
 def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Weights and biases of linear layers, as arrays by name."""
+    """Return weights and biases of linear layers as arrays by name."""
     state = {}
     for name, layer in layers.items():
         state[f"{name}.weight"] = layer.weight.detach().cpu().numpy()
@@ -64,7 +64,7 @@ def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
-    """Give the layers back what `layer_state` took down."""
+    """Restore the layers from a `layer_state`."""
     module = torch()
     with module.no_grad():
         for name, layer in layers.items():
@@ -73,7 +73,7 @@ def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
 
 
 def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:
-    """What Adam remembers, as arrays by name."""
+    """Return the state of Adam as arrays by name."""
     state = {}
     for k, p in enumerate(parameters):
         held = optimiser.state.get(p, {})
@@ -84,7 +84,7 @@ def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:
 
 
 def restore_adam(optimiser: Any, parameters: list[Any], state: dict[str, Any]) -> None:
-    """Give Adam back what `adam_state` took down."""
+    """Restore Adam from an `adam_state`."""
     module = torch()
     for k, p in enumerate(parameters):
         if f"adam.{k}.step" in state:

@@ -94,7 +94,7 @@ def train(
 
 
 def _way_on(checkpoint: Path, resume: bool) -> Callable[[], str]:
-    """What to say where the training is interrupted; a checkpoint of an earlier one is none of this one."""
+    """Return a function for the hint after an interrupt; it ignores the checkpoint of an earlier training."""
 
     def written() -> int:
         return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
@@ -135,7 +135,7 @@ def _render(target: Path, done: Any) -> list[Any]:
     return [table("", [card["policy"], ""], rows), f"written to {target}; use it as {card['policy']}:weights={target}"]
 
 
-#: Figure of a validation -> what it is called.
+#: Figure of a validation -> its title.
 _PARTS = {
     "validation_reward": "reward of an episode, last validation",
     "validation_reward_completion": "  of which: completion",
@@ -147,6 +147,6 @@ _PARTS = {
 
 
 def _parts(curve: list[dict[str, float]]) -> list[list[str]]:
-    """What the reward was made of at the last validation, where the recipe says."""
+    """Return the parts of the reward at the last validation that has them."""
     last = next((entry for entry in reversed(curve) if "validation" in entry), {})
     return [[title, number(last[name])] for name, title in _PARTS.items() if name in last]

@@ -1,4 +1,4 @@
-"""The picture of a training: what validation said, and how the figures of training moved."""
+"""Picture of a training: validation scores and the other figures of the learning curve."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from mlsched.benchmark import plots
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Panels side by side; inches of one.
+#: Number of panels side by side; width and height of a panel in inches.
 COLUMNS, WIDTH, HEIGHT = 3, 4.2, 2.9
-#: A line of more points than these is drawn faintly, with its mean over a tenth of the training on top.
+#: Number of points above which a line is drawn faintly, with its mean over a tenth of the training on top.
 SMOOTHED = 30
 
 
 def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: Mapping[str, float]) -> Figure:
-    """A panel per figure of a learning curve, the validation score first, iterations from left to right.
+    """Return a figure with one panel per figure of a learning curve, the validation score first.
 
-    curve: an entry per iteration, with those figures that were measured then. scores: of the weights' card; the score
-    of the weights that are kept is marked (the lowest, unless only another meets the recipe's criterion), and that of
-    the policy before its training is a dashed line.
+    A mark shows the score of the returned weights (the lowest, unless only another meets the recipe's criterion). A
+    dashed line shows the score of the untrained policy.
+
+    Args:
+        policy: Name of the policy.
+        curve: One entry per iteration, with its measured figures.
+        scores: Scores in the card of the weights.
     """
     names = list(dict.fromkeys(name for entry in curve for name in entry if name != "iteration"))
     names = [name for name in names if name == "validation" or not name.startswith("validation_")]
@@ -47,7 +51,7 @@ def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: 
 
 
 def _title(name: str) -> str:
-    """A figure's name in words, its unit behind a comma."""
+    """Return the name of a figure in words, with its unit after a comma."""
     if name == "validation":
         return "validation score (less is better)"
     words = name.removesuffix("_s").replace("_", " ")
@@ -55,7 +59,7 @@ def _title(name: str) -> str:
 
 
 def _panel(ax: Any, name: str, points: Any) -> None:
-    """The figure's line; one of many points is drawn faintly behind its moving mean."""
+    """Draw a figure; a line of many points is drawn faintly behind its moving mean."""
     ax.set_title(_title(name), fontsize="medium")
     xs, ys = points[:, 0], points[:, 1]
     if len(xs) <= SMOOTHED:
@@ -71,7 +75,7 @@ def _panel(ax: Any, name: str, points: Any) -> None:
 
 
 def _mark_scores(ax: Any, scores: Mapping[str, float]) -> None:
-    """The score whose weights are kept, and that of the policy before its training."""
+    """Mark the score of the returned weights and that of the untrained policy."""
     at, kept, untrained = (scores[name] for name in ("best_iteration", "validation", "untrained_validation"))
     ax.plot(at, kept, "*", color=plots.COLOURS[1], markersize=11, label=f"kept: {kept:.5g}, iteration {at}")
     ax.axhline(untrained, color="#444444", linestyle="--", linewidth=1, label=f"untrained: {untrained:.5g}")

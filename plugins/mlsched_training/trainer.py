@@ -1,8 +1,8 @@
-"""The loop around every recipe: iterations, validation, best weights, checkpoints, resuming.
+"""Training loop of every recipe: iterations, validation, best weights, checkpoints, resuming.
 
-The weights with the best validation score are what a training comes to (Chic, Section 5); where a recipe has a
-criterion for a policy, the best of those that meet it, if any does. A checkpoint holds the learner's whole state, the
-best weights and the curve; it is written atomically at every validation.
+A training returns the weights with the best validation score (Chic, Section 5). If a recipe has a criterion for
+policies, weights that meet it are preferred. A checkpoint has the learner's complete state, the best weights and the
+curve. It is written atomically at every validation.
 """
 
 from __future__ import annotations
@@ -31,9 +31,14 @@ Curve = list[dict[str, float]]
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """What a training came to. weights: the best, with their card. curve: one entry per iteration done, with the
-    validation score where there was one. cpu_seconds: of this call; iterations_run: of this call. trained: whether the
-    recipe's criterion is met; None where it has none.
+    """Result of a training.
+
+    Attributes:
+        weights: The best weights, with their card.
+        curve: One entry per iteration, with the validation score of validated iterations.
+        cpu_seconds: CPU seconds of this call.
+        iterations_run: Number of iterations of this call.
+        trained: Whether the recipe's criterion is met; None for a recipe without a criterion.
     """
 
     weights: Weights
@@ -44,7 +49,7 @@ class Training:
 
 
 def checkpoint_of(output: str | os.PathLike[str]) -> Path:
-    """The checkpoint beside a weights file."""
+    """Return the path of the checkpoint beside a weights file."""
     return Path(output).with_suffix(".checkpoint")
 
 
@@ -64,13 +69,28 @@ def train(
 ) -> Training:
     """Train a policy.
 
-    iterations: how many in all, those before a resumed checkpoint included (default: the recipe's; at most, where it
-    has a criterion by which a training ends). output: weights file to write, with a checkpoint beside it; resume: go on
-    from that checkpoint. device: "cpu", "cuda" or "auto"; the networks are small, and a GPU is no faster.
-    until_trained: end at the first validation at which the recipe's criterion is met (default: if it has one and no
-    iterations are given). cpu_limit: CPU seconds of this call after which it ends, at a validation.
-    progress(done, all, best score). Further keywords are the recipe's.
-    Raises InvalidInput for a wrong call; the same seed and parameters give the same bytes on the same machine.
+    The same seed and parameters give the same bytes on the same machine.
+
+    Args:
+        policy: Name of the policy.
+        iterations: Total number of iterations, including those before a resumed checkpoint. By default the recipe's
+            number, which is a maximum if the recipe has a criterion.
+        seed: Random seed of the training.
+        output: Weights file to write, with a checkpoint beside it.
+        resume: Continue from that checkpoint.
+        device: "cpu", "cuda" or "auto". The networks are small, so a GPU is not faster.
+        until_trained: End at the first validation that meets the recipe's criterion. Default: True if the recipe has
+            one and `iterations` is not given.
+        cpu_limit: CPU seconds of this call after which the training ends at the next validation.
+        progress: Called with (iterations done, all iterations, best score) after each iteration.
+        params: Further keywords are parameters of the recipe.
+
+    Returns:
+        The training with its best weights.
+
+    Raises:
+        InvalidInput: An argument is invalid, or the validation score is not finite.
+        UnknownName: The policy or a parameter is unknown.
     """
     chosen = recipe(policy)
     settings = chosen.resolve(params)
@@ -115,12 +135,12 @@ def train(
 
 
 def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
-    """Six significant digits: a curve is for reading, and is part of every file of weights."""
+    """Round to six significant digits, because the curve is part of every weights file."""
     return {name: float(f"{value:.6g}") for name, value in figures.items()}
 
 
 class _Run:
-    """A training under way."""
+    """Training in progress."""
 
     def __init__(self, chosen: Recipe, settings: Any, seed: int, learner: Learner) -> None:
         self.recipe, self.settings, self.seed, self.learner = chosen, settings, seed, learner
@@ -130,13 +150,13 @@ class _Run:
 
     @property
     def trained(self) -> bool | None:
-        """Whether the curve and the best weights meet the recipe's criterion; None where it has none."""
+        """Whether the curve and the best weights meet the recipe's criterion; None without a criterion."""
         if self.recipe.trained is None:
             return None
         return self.best_meets and self.recipe.trained(self.settings, self.curve)
 
     def validate(self, iteration: int) -> None:
-        """Score the current policy, and keep it when it is the best so far. The untrained one counts as iteration 0."""
+        """Score the current policy, and keep the best so far; the untrained policy counts as iteration 0."""
         validation = self.learner.validate()
         if not math.isfinite(validation.score):
             raise InvalidInput(
@@ -152,7 +172,7 @@ class _Run:
             self.best_score, self.best_at, self.best_meets = validation.score, iteration, validation.meets
 
     def card(self, kind: str) -> dict[str, Any]:
-        """The model card; nothing in it depends on the clock."""
+        """Return the model card, which does not depend on the clock."""
         return {
             "kind": kind,
             "version": VERSION,
@@ -174,7 +194,7 @@ class _Run:
         }
 
     def result(self) -> Weights:
-        """The best weights; of the curve, their card has the iterations that were validated."""
+        """Return the best weights; their card has only the validated iterations of the curve."""
         card = self.card(KIND)
         return Weights(self.best, {**card, "curve": [entry for entry in self.curve if "validation" in entry]})
 
@@ -186,7 +206,7 @@ class _Run:
         write(checkpoint_of(output), Weights(tensors, self.card(CHECKPOINT)))
 
     def resume(self, path: Path) -> None:
-        """Go on from a checkpoint of the same recipe, seed and parameters."""
+        """Continue from a checkpoint of the same recipe, seed and parameters."""
         checkpoint = read(path, self.recipe.policy, kind=CHECKPOINT)
         mine = self.card(CHECKPOINT)
         for field in ("problem", "seed", "recipe", "data"):
@@ -206,13 +226,13 @@ class _Run:
 
 
 def _settings(params: Any) -> dict[str, Any]:
-    """A recipe's parameters, but for those that say only where files are (metadata `card` False)."""
+    """Return a recipe's parameters, except paths of files (metadata `card` False)."""
     fields = dataclasses.fields(params)
     return {f.name: getattr(params, f.name) for f in fields if f.metadata.get("card", True)}
 
 
 def _difference(field: str, theirs: Any, ours: Any) -> str:
-    """Where two settings differ, in words."""
+    """Describe the first difference between two settings."""
     if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
         for key in sorted({*theirs, *ours}):
             if theirs.get(key) != ours.get(key):

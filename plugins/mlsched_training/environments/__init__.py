@@ -1,14 +1,15 @@
-"""Gymnasium environments: the worlds and questions of mlsched for anyone's reinforcement learning.
+"""Gymnasium environments: the simulators and problems of mlsched for reinforcement learning.
 
     import gymnasium, mlsched_training.environments
 
-    gymnasium.register_envs(mlsched_training.environments)  # says to linters that the import does something
+    gymnasium.register_envs(mlsched_training.environments)  # shows linters that the import has an effect
     env = gymnasium.make("mlsched/Workers-v0", rate=1.8)
     envs = gymnasium.make_vec("mlsched/Workers-v0", num_envs=36)  # one batched simulation, not 36 environments
 
-`info["action_mask"]` says which actions change something (1) and which do nothing (0); so does `action_masks()`, and
-with `mask_observation=True` the observation itself. Each class's docstring has its actions and observations index by
-index; `env.unwrapped.action_names` and `observation_names` spell them out. Needs the extra `learn`.
+`info["action_mask"]` marks actions with an effect (1) and without (0). `action_masks()` returns the same mask as
+booleans, and with `mask_observation=True` it is part of the observation. The docstring of each class lists its actions
+and observations by index; `env.unwrapped.action_names` and `observation_names` name them. The environments need the
+extra `learn`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ROUNDS = "mlsched/TaskGraphRounds-v0"
 
 
 def register() -> None:
-    """Make the environments known to Gymnasium; those that it knows already are left alone."""
+    """Register the environments with Gymnasium, unless they are registered already."""
     home = __name__
     if WORKERS not in gymnasium.registry:
         gymnasium.register(

@@ -1,6 +1,6 @@
-"""What all environments have in common: the mask in three places, pictures, and the names of what is seen and done.
+"""Base classes of the environments: action masks, pictures, and names of observations and actions.
 
-`InstanceEnv` is what those have in common whose episode is one instance.
+`InstanceEnv` is the base class of environments with one instance per episode.
 """
 
 from __future__ import annotations
@@ -16,31 +16,38 @@ from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import check_choice
 
-#: What `render` can return: text, or a picture of the plan so far where the problem has one.
+#: Render modes: text, or a picture of the plan so far if the problem draws plans.
 TEXT, PICTURE = "ansi", "rgb_array"
 
 
 class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
-    """An environment some of whose actions do nothing in some states.
+    """Environment with actions that have no effect in some states.
 
-    The mask of those that change something is in `info["action_mask"]` (int8); `action_masks()` gives it as booleans,
-    as the MaskablePPO of sb3-contrib asks for it; with `mask_observation=True` observations are dictionaries of
-    "observation" and "action_mask", as RLlib and PettingZoo have them.
+    The mask of actions with an effect is in `info["action_mask"]` (int8). `action_masks()` returns it as booleans, as
+    MaskablePPO of sb3-contrib requires. With `mask_observation=True`, observations are dictionaries of "observation"
+    and "action_mask", as in RLlib and PettingZoo.
 
-    `observation_names` and `action_names` say what every index of a flat observation, and every action, is.
+    `observation_names` names every index of a flat observation, and `action_names` every action.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT], "render_fps": 4}
-    #: What `reset(options={...})` may name.
+    #: Options of `reset(options={...})`.
     reset_options: ClassVar[tuple[str, ...]] = ()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Seed what is drawn at random, and refuse options that there are not; each environment begins its episode."""
+        """Seed random draws and reject unknown options; subclasses then begin an episode."""
         only_known(options, self.reset_options)
         return super().reset(seed=seed)
 
     def _declare(self, low: Any, high: Any, mask_observation: bool, render_mode: str | None) -> None:
-        """Set the spaces: a float32 for every name of an observation, within `low` and `high`; an action per name."""
+        """Set the spaces: one float32 in [low, high] per name of an observation, and one action per action name.
+
+        Args:
+            low: Least values, a number or one per name.
+            high: Greatest values, a number or one per name.
+            mask_observation: Whether observations have the mask.
+            render_mode: Render mode, or None.
+        """
         if render_mode is not None:
             check_choice("render_mode", render_mode, tuple(self.metadata["render_modes"]))
         self.render_mode = render_mode
@@ -53,19 +60,19 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
     @property
     def observation_names(self) -> list[str]:
-        """What each entry of a flat observation is, in order."""
+        """Names of the entries of a flat observation, in order."""
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     @property
     def action_names(self) -> list[str]:
-        """What each action does, in order."""
+        """Descriptions of the actions, in order."""
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     def _mask(self) -> npt.NDArray[np.int8]:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     def _index_of(self, action: Any) -> int:
-        """The number of an action; InvalidInput where it is none: a negative one would count from the end."""
+        """Return the number of an action; reject others, because a negative number would count from the end."""
         last = int(self.action_space.n) - 1  # type: ignore[attr-defined, unused-ignore]
         try:
             number = operator.index(action)
@@ -76,15 +83,15 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         return number
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Which actions change something now."""
+        """Return the mask of actions with an effect, shape (actions,)."""
         return self._mask().astype(bool)
 
     def _seen(self, features: Any) -> Any:
-        """An observation of these features, with the mask where it was asked for."""
+        """Return the observation of features, with the mask if `mask_observation` is set."""
         return {"observation": features, "action_mask": self._mask()} if self._masked else features
 
     def render(self) -> Any:
-        """The state as text ("ansi"), or the plan so far as an array of height x width x 3 bytes ("rgb_array")."""
+        """Return the state as text ("ansi"), or the plan so far as bytes of shape (height, width, 3) ("rgb_array")."""
         if self.render_mode == TEXT:
             return self._text()
         if self.render_mode == PICTURE:
@@ -100,14 +107,14 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
 
 def seen_space(flat: Any, actions: int, mask_observation: bool) -> Any:
-    """The space of what is seen: the flat one, with the mask of so many actions beside it where that was asked for."""
+    """Return the observation space: `flat`, or with `mask_observation` a dictionary with the mask of `actions`."""
     if not mask_observation:
         return flat
     return gymnasium.spaces.Dict({"observation": flat, "action_mask": gymnasium.spaces.MultiBinary(actions)})
 
 
 def painted(draw: Any, instance: Any, plan: Any) -> Any:
-    """The picture of a plan, height x width x 3 bytes."""
+    """Return the picture of a plan as bytes, shape (height, width, 3)."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -121,13 +128,13 @@ def painted(draw: Any, instance: Any, plan: Any) -> Any:
 
 
 class InstanceEnv(MaskedEnv):
-    """An environment whose episode is one instance: drawn at random, or one of those that it was made with.
+    """Environment with one instance per episode, drawn at random or from a given list.
 
-    `reset(options={"instance": 3})` takes that one of `instances`, `reset(options={"instance": inst})` that instance.
+    `reset(options={"instance": 3})` selects an entry of `instances`; `reset(options={"instance": inst})` sets `inst`.
     """
 
     reset_options = ("instance",)
-    #: The instances that are given, or None where each episode draws its own.
+    #: The given instances; None if each episode draws a new instance.
     _instances: list[Any] | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -137,7 +144,7 @@ class InstanceEnv(MaskedEnv):
         return self._seen(self._observe()), self._info()
 
     def _asked_for(self, wanted: Any) -> Any:
-        """The instance itself, the one of that number, or, where none is asked for, any."""
+        """Return the requested instance, the entry of that number, or for None a random instance."""
         given = self._instances
         if wanted is None:
             return self._drawn(self.np_random) if given is None else given[int(self.np_random.integers(len(given)))]
@@ -153,7 +160,7 @@ class InstanceEnv(MaskedEnv):
         return given[wanted]
 
     def _example(self, kind: type[Any], problem: str) -> Any:
-        """An instance that says the sizes of the spaces; InvalidInput where the first given is none of the problem."""
+        """Return an instance for the sizes of the spaces; raise InvalidInput if the first entry is of another type."""
         if self._instances is None:
             return self._drawn(np.random.default_rng(0))
         if not self._instances:
@@ -166,7 +173,7 @@ class InstanceEnv(MaskedEnv):
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     def _check(self, inst: Any, name: str) -> None:
-        """Refuse, by `name`, what makes no episode of this environment."""
+        """Raise InvalidInput, naming `name`, for an instance that cannot be an episode of this environment."""
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     def _begin(self, inst: Any) -> None:
@@ -180,7 +187,7 @@ class InstanceEnv(MaskedEnv):
 
 
 def only_known(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
-    """Refuse options of `reset` that there are not: ignored in silence, they would seem to have been obeyed."""
+    """Reject unknown options of `reset`, which users would otherwise assume to have an effect."""
     for name in options or {}:
         if name not in known:
             raise InvalidInput(f"reset: options: has no '{name}'; it has {', '.join(known) or 'none'}")

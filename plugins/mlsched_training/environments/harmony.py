@@ -1,25 +1,25 @@
 """`mlsched/Harmony-v0`: Harmony's decision process, intervals of a stream of jobs (Bao, Peng and Wu, 2019, Section IV).
 
-An episode runs a workload in the placement world from its first arrival to its last completion. In every interval with
-jobs that wait and room for one of their tasks, one action after the other places a task (2 M N' actions,
-`simulation.placement.board`), until no action is valid: the jobs that are placed whole start, the others wait, and the
-clock goes on to the next interval in which there is something to decide. The reward of the interval's
-last action is Eq. 1, the sum of normalised speeds of all running jobs in the interval that begins; that of the actions
-before it is 0 (the paper gives every action of the interval the reward of its end: `info["interval_reward"]`). Discount
-rewards by `GAMMA` an action. An action that is not valid changes nothing.
+An episode runs a workload in the placement simulator from its first arrival to its last completion. In every interval
+with waiting jobs and space for one of their tasks, actions place one task each (2 M N' actions,
+`simulation.placement.board`) until no action is valid. Completely placed jobs then start, the others wait, and the
+clock advances to the next interval with a decision. The reward of the interval's last action is Eq. 1, the sum of
+normalised speeds of all running jobs in the following interval, and that of earlier actions is 0. The paper gives every
+action of the interval the reward of its end, which is `info["interval_reward"]`. Discount rewards by `GAMMA` per
+action. An invalid action has no effect.
 
-What is seen, float32, in this order (N = N' + R slots: waiting jobs in arrival order, then running ones):
+Observations are float32 in this order (N = N' + R slots: waiting jobs in arrival order, then running jobs):
 
 | part | shape | meaning |
 |---|---|---|
 | x of slot n | L | one-hot type of the job |
-| r of slot n | 2 (1 + K) | workers it asks for (units of 3), demand of one in shares of a server; the same of PSs |
-| w, p of slot n | 2 | its workers and PSs that are placed (units of 3) |
+| r of slot n | 2 (1 + K) | requested workers (units of 3), demand of one in shares of a server; the same for PSs |
+| w, p of slot n | 2 | its placed workers and PSs (units of 3) |
 | v of server m | K | free share of each resource |
 | d of server m | 2 N | workers and PSs of each slot there (units of 3) |
 
-First all slots, each with its x, r, w and p, then all servers, each with its v and d. Demands of running jobs are 0:
-what they hold is missing in v. Neither interference nor lengths of jobs are seen.
+All slots come first, each with its x, r, w and p, then all servers, each with its v and d. Demands of running jobs are
+0, because v excludes their resources. Observations contain neither interference nor lengths of jobs.
 """
 
 from __future__ import annotations
@@ -41,33 +41,34 @@ from mlsched_training.environments._base import MaskedEnv
 
 #: Discount factor (Section VI-A).
 GAMMA = 0.9
-#: Workloads are drawn by seeds from here on; those below are for tests and measurements.
+#: First seed of drawn workloads; smaller seeds are reserved for tests and measurements.
 FIRST_SEED = 1_000_000
-#: The one row of an environment's board.
+#: The only row of an environment's board.
 ONLY = np.array([0])
 #: The two kinds of tasks, in the order of a board.
 KINDS = ("workers", "PSs")
-#: No feature is larger.
+#: Greatest value of a feature.
 HIGHEST = 10.0
 
 
 class HarmonyEnv(MaskedEnv):
-    """One episode after the other.
+    """Environment of one episode after another.
 
-    pattern, jobs, servers and further keywords: of the synthetic workloads (`uniform`, `poisson`, `google`), a new one
-    every episode. new: N'. running: R, most jobs that run at once (0: as many as fit, two tasks per job).
-    mask_observation, render_mode ("ansi"): see `MaskedEnv`.
+    `pattern`, `jobs`, `servers` and further keywords are options of the synthetic workloads (`uniform`, `poisson`,
+    `google`), with a new workload every episode. `new` is N'. `running` is R, the greatest number of jobs that run at
+    the same time (0: all that fit with two tasks per job). `mask_observation` and `render_mode` ("ansi") are as in
+    `MaskedEnv`.
 
     Actions, with M servers: (2 n + k) M + m puts a worker (k = 0) or a PS (k = 1) of waiting job n < N' on server m.
 
     Observation, with L types, K resources, A = L + 2 (1 + K) + 2 entries per slot and B = K + 2 N per server:
 
-    | index | is |
+    | index | value |
     |---|---|
     | n A + l, l < L | 1: the job in slot n is of type l |
-    | n A + L + k (1 + K) | workers (k = 0) or PSs (k = 1) that it asks for, in units of 3 |
+    | n A + L + k (1 + K) | requested workers (k = 0) or PSs (k = 1), in units of 3 |
     | n A + L + k (1 + K) + 1 + r | demand of one of them of resource r, share of a server |
-    | n A + A - 2, n A + A - 1 | its workers and PSs that are placed, in units of 3 |
+    | n A + A - 2, n A + A - 1 | its placed workers and PSs, in units of 3 |
     | N A + m B + r | free share of resource r of server m |
     | N A + m B + K + 2 n + k | workers or PSs of slot n on server m, in units of 3 |
     """
@@ -102,7 +103,7 @@ class HarmonyEnv(MaskedEnv):
 
     @property
     def action_names(self) -> list[str]:
-        """What each action does."""
+        """Descriptions of the actions, in order."""
         shape = self._board.shape
         return [
             f"put a {kind} of waiting job {n} on server {m}"
@@ -113,7 +114,7 @@ class HarmonyEnv(MaskedEnv):
 
     @property
     def observation_names(self) -> list[str]:
-        """What each entry of an observation is."""
+        """Names of the entries of an observation, in order."""
         shape = self._board.shape
         asked = [[f"{kind} asked for", *(f"demand of a {kind[:-1]} of {r}" for r in self._resources)] for kind in KINDS]
         each = [*(f"is {kind}" for kind in self._types), *asked[0], *asked[1], *(f"{kind} placed" for kind in KINDS)]
@@ -140,7 +141,7 @@ class HarmonyEnv(MaskedEnv):
         return "\n".join(lines)
 
     def _draw(self, seed: int) -> Workload:
-        """A workload of its own for every seed."""
+        """Return the workload of a seed."""
         drawn: Workload = self._source(seed=seed, **self._sizes)
         return drawn
 
@@ -155,7 +156,7 @@ class HarmonyEnv(MaskedEnv):
         return self._seen(self._board.features(ONLY)[0]), self._info(self.world)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Place one task; when no more can be placed, let the interval pass."""
+        """Place one task; if no further task can be placed, advance to the next interval."""
         world = self.world
         if world is None or not world.unfinished():
             raise InvalidInput("step: the episode is over; reset begins the next")
@@ -170,7 +171,7 @@ class HarmonyEnv(MaskedEnv):
         return seen, reward, not world.unfinished(), False, self._info(world, reward)
 
     def _go_on(self, world: PlacementWorld) -> None:
-        """Let intervals pass until there is something to decide, or nothing is left to do."""
+        """Advance to the next interval with a decision, or to the end."""
         while world.unfinished():
             time = self._wake.next(self._now, world.next_event(), world.pending())
             assert time is not None, "every job fits the empty servers"
@@ -188,5 +189,5 @@ class HarmonyEnv(MaskedEnv):
 
 
 def most_running(servers: int) -> int:
-    """How many jobs of the paper's models can run at once: two tasks or more a job, four tasks per server."""
+    """Return how many of the paper's jobs can run at once, with at least two tasks per job and four per server."""
     return 2 * servers

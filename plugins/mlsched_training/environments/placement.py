@@ -1,9 +1,9 @@
-"""`mlsched/Placement-v0`: Harmony's question, one task after the other.
+"""`mlsched/Placement-v0`: Harmony's decision, one task after another.
 
-An episode is one instance: its new jobs are placed in order, each worker by worker and then PS by PS. Action s puts the
-task on server s; the last action gives the job up (it waits, and what it has placed is taken back), as does an action
-that does not fit. The reward of a job's last task is by how much the plan's total speed grows, over the sum of all
-isolated speeds, so that an episode's return is the share of the best imaginable that was reached beyond what runs.
+An episode is one instance. Its new jobs are placed in order, each with its workers first and then its PSs. Action s
+places the task on server s. The last action, or an action that does not fit, lets the job wait and removes its placed
+tasks. The reward of a job's last task is the increase of the plan's total speed, divided by the sum of all isolated
+speeds. The return of an episode is therefore the achieved share of this sum, in addition to the running jobs.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.draw import draw
 from mlsched_training.environments._base import PICTURE, TEXT, InstanceEnv, painted
 
-#: Sizes of random instances, where none are given.
+#: Default sizes of random instances.
 SIZES = {"servers": 6, "jobs": 5}
-#: Features of a server beside its free resources, and of the job and its task.
+#: Number of features of a server besides its free resources, and of the job and its task.
 OF_SERVER, OF_TASK = 4, 6
 
 
 class PlacementEnv(InstanceEnv):
-    """One random instance per episode, or one of `instances` (of equally many servers and the same resources).
+    """Environment of one random instance per episode, or one of `instances` (with equal servers and resources).
 
-    servers (6), jobs (5) and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})`
-    takes that one of `instances`, `reset(options={"instance": inst})` that instance. What it observes and rewards takes
-    an instance with its secrets. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
+    `servers` (6), `jobs` (5) and further keywords are sizes of `generate("placement", ...)`. Observations and rewards
+    need an instance with its secrets. `reset(options={"instance": 3})` selects an entry of `instances`, and
+    `reset(options={"instance": inst})` sets an instance. `mask_observation` and `render_mode` ("ansi", "rgb_array") are
+    as in `MaskedEnv`.
 
-    Actions, with S servers: s < S puts the task on server s; S gives the job up.
+    Actions, with S servers: s < S places the task on server s; S lets the job wait.
 
     Observation, float32 in [0, 10], most entries in [0, 1]; K resources, and L = K + 4 entries per server:
 
-    | index | is |
+    | index | value |
     |---|---|
     | s L + k, k < K | free share of resource k of server s |
     | s L + K | 1: the task fits there |
     | s L + K + 1 | this job's tasks there, share of all its tasks |
     | s L + K + 2 | slowdown of this job by the running and new tasks there |
-    | s L + K + 3 | slowdown of those by a worker of this job |
+    | s L + K + 3 | slowdown of these tasks by a worker of this job |
     | S L | 1: the task is a PS |
-    | S L + 1 | share of the job's tasks that are placed |
+    | S L + 1 | placed share of the job's tasks |
     | S L + 2, S L + 3 | workers and PSs of the job, in tens |
     | S L + 4 | demand of the task, its largest share of a server |
     | S L + 5 | jobs left, share of all |
@@ -91,7 +92,7 @@ class PlacementEnv(InstanceEnv):
         self._skip(inst)
 
     def _check(self, inst: Any, name: str) -> None:
-        """Refuse what makes no episode of this environment."""
+        """Raise InvalidInput for an instance that cannot be an episode of this environment."""
         if not isinstance(inst, Instance):
             raise InvalidInput(f"{name}: is not an instance of placement")
         if inst.resources != self._resources or len(inst.server_free) != self._servers:
@@ -105,7 +106,7 @@ class PlacementEnv(InstanceEnv):
             raise InvalidInput(f"{name}: leaves nothing to decide; most_new and most_jobs must allow a new job")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Place the task, or give the job up."""
+        """Place the task, or let the job wait."""
         inst = self.instance
         if inst is None or self._job >= len(inst.job_type):
             raise InvalidInput("step: the episode is over; reset begins the next")
@@ -126,7 +127,7 @@ class PlacementEnv(InstanceEnv):
 
     @property
     def plan(self) -> Plan:
-        """The placement so far; a job that is placed in part waits."""
+        """Return the placement so far; a partly placed job waits."""
         workers, ps = self._workers.copy(), self._ps.copy()
         workers[self._job :], ps[self._job :] = 0, 0
         return Plan(workers=workers, ps=ps)
@@ -140,7 +141,7 @@ class PlacementEnv(InstanceEnv):
         return bool(self._workers[self._job].sum() == inst.job_workers[self._job])
 
     def _task(self, inst: Instance) -> tuple[Any, Any]:
-        """The table that counts the next task, and its demand."""
+        """Return the table that counts the next task, and its demand."""
         if self._is_ps(inst):
             return self._ps, inst.ps_demand[self._job]
         return self._workers, inst.worker_demand[self._job]
@@ -150,7 +151,7 @@ class PlacementEnv(InstanceEnv):
         return bool(self._is_ps(inst) and self._ps[j].sum() == inst.job_ps[j])
 
     def _fits(self, inst: Instance) -> Any:
-        """Servers that may host the next task."""
+        """Return the mask of servers with space for the next task."""
         _, demand = self._task(inst)
         fits = (demand <= self._free).all(axis=1)
         kind = int(inst.job_type[self._job])
@@ -166,14 +167,14 @@ class PlacementEnv(InstanceEnv):
         return fits
 
     def _give_up(self, inst: Instance) -> None:
-        """The job waits; what it has placed is free again."""
+        """Let the job wait and free its placed tasks."""
         j = self._job
         self._free += self._workers[j][:, None] * inst.worker_demand[j] + self._ps[j][:, None] * inst.ps_demand[j]
         self._workers[j] = self._ps[j] = 0
         self._job += 1
 
     def _skip(self, inst: Instance) -> None:
-        """No job is placed beyond the caps: all that are left wait."""
+        """Let all remaining jobs wait once the caps are reached."""
         if self._placed >= inst.most_new or self._placed + len(inst.run_type) >= inst.most_jobs:
             while self._job < len(inst.job_type):
                 self._give_up(inst)
@@ -182,12 +183,12 @@ class PlacementEnv(InstanceEnv):
 
     @property
     def action_names(self) -> list[str]:
-        """What each action does."""
+        """Descriptions of the actions, in order."""
         return [*(f"put the task on server {s}" for s in range(self._servers)), "give the job up"]
 
     @property
     def observation_names(self) -> list[str]:
-        """What each entry of an observation is."""
+        """Names of the entries of an observation, in order."""
         each = [*(f"free {r}" for r in self._resources), "fits", "this job's tasks", "slows this job", "is slowed"]
         task = ["is a PS", "share placed", "workers", "PSs", "demand", "jobs left"]
         return [*(f"server {s}: {name}" for s in range(self._servers) for name in each), *(f"task: {n}" for n in task)]
@@ -250,7 +251,7 @@ class PlacementEnv(InstanceEnv):
         return np.clip(np.concatenate([servers.ravel(), task]), 0, 10).astype(np.float32)
 
     def _interference(self, inst: Instance, kind: int) -> tuple[Any, Any]:
-        """By server: slowdown of a job of that kind by the tasks there, and of those by one worker of it."""
+        """Return, per server, the slowdown of a job of a kind by the tasks there, and theirs by its worker."""
         kinds = np.concatenate([inst.run_type, np.delete(inst.job_type, self._job)])
         workers = np.concatenate([inst.run_workers, np.delete(self._workers, self._job, axis=0)])
         ps = np.concatenate([inst.run_ps, np.delete(self._ps, self._job, axis=0)])

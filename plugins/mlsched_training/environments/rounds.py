@@ -1,15 +1,15 @@
-"""`mlsched/TaskGraphRounds-v0`: a cluster of training jobs by iterations, round after round, choice after choice.
+"""`mlsched/TaskGraphRounds-v0`: a cluster of training jobs by iterations, with one choice per action.
 
-An episode is a workload, run through the clock's world (`simulation/taskgraph/iterations`) under a cadence: at every
-wake the round is made by the choices of `simulation/taskgraph/allocation.py` - which job stops, which running job gives
-way, which task leaves an overloaded node, which job starts next, on which node each of its tasks goes - and what left
-and finds no place pauses or stays. A choice is among rows of features, at most `window` beside row 0, "nothing". A row
-that must be chosen is chosen by the environment: each step has two allowed actions or more. An action that the mask
-refuses changes nothing. The reward is what the jobs that ended since the last action came to (Eq.
-7 of MLFS, `training/taskgraph/_reward.py`): the return of an episode is that of the whole run.
+An episode is the run of a workload in `simulation/taskgraph/iterations` under a cadence. Every scheduling event makes a
+round by the choices of `simulation/taskgraph/allocation.py`: which job stops, which running job is preempted, which
+task leaves an overloaded node, which job starts next, and on which node each of its tasks runs. A removed task that
+finds no node pauses or stays. A choice is among rows of features, at most `window` in addition to row 0, "nothing". The
+environment makes forced choices itself, so each step has at least two allowed actions. An action outside the mask has
+no effect. The reward is that of the jobs that ended since the last action (Eq. 7 of MLFS,
+`mlsched_training/taskgraph/_reward.py`), and the return of an episode is that of the complete run.
 
-What is seen are snapshots alone, with estimated durations and accuracies. The same workload and actions give the same
-episode; `log` is checked by the world's replay.
+Observations only contain snapshots, with estimated durations and accuracies. The same workload and actions give the
+same episode. The replay of the simulator checks `log`.
 """
 
 from __future__ import annotations
@@ -35,32 +35,38 @@ from mlsched.simulation.wake import Wake
 from mlsched_training.environments._base import MaskedEnv
 from mlsched_training.taskgraph._reward import Reward
 
-#: Sizes of the workloads where none are named: of `synthetic:mlfs-cluster`.
+#: Default sizes of the workloads, parameters of `synthetic:mlfs-cluster`.
 SIZES = {"jobs": 8, "servers": 2, "hours": 1.0, "load": 1.0}
-#: An episode is drawn again if its workload leaves nothing to choose, at most so many times.
+#: Greatest number of draws of a workload until it has a choice.
 MOST_DRAWS = 100
-#: The world of MLFS' evaluation, with usage drawn by period only: what a task uses then depends on no action.
+#: Options of MLFS' evaluation, with usage drawn per period, so that the usage of a task is independent of actions.
 WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
 
 
 class RoundsEnv(MaskedEnv):
-    """One workload per episode: drawn by `synthetic:mlfs-cluster` with `sizes`, or one of `workloads`.
+    """Environment of one workload per episode: drawn by `synthetic:mlfs-cluster` with `sizes`, or from `workloads`.
 
-    window: most choices beside "nothing". stop: after how many iterations jobs stop ("most", "least", "required");
-    stopping: whether an action may stop a job earlier. wake, options: of the run, see `mlsched simulate`. h_r: beyond
-    which a node is overloaded. beta1 to beta5: weights of the reward. queueing: "held", a job holds its nodes to the
-    end; "iteration", what runs competes anew at each round, and actions say which running jobs give way (`options` must
-    have pausing = "keep").
+    Action 0 chooses nothing, and i > 0 the choice of row i.
 
-    render_mode: "ansi", or none.
+    An observation has "rows", float32 in [-1, 1] of shape (window + 1, columns), with row 0 for "nothing" and 0 in
+    missing rows. It also has "action_mask", int8, with at least two allowed rows. `observation_names` has the columns:
+    five marks of the kind of choice (stop, leave, next, host, nothing), eight figures of the cluster, then figures of
+    the task, its job, and its present or possible node (`simulation/taskgraph/allocation_features.py` defines them).
+    With queueing="iteration", figures that compare jobs follow (`competition_features.py`).
 
-    Actions: 0 chooses nothing, i > 0 the choice of row i.
-
-    Observation: "rows", (window + 1) x columns, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
-    and "action_mask", int8, which may be chosen, at least two. `observation_names` has the columns of a row: five marks
-    of the kind of choice (stop, leave, next, host, nothing), eight figures of the cluster, then those of the choice's
-    task, its job and the node where it is or would be (`simulation/taskgraph/allocation_features.py` says how each is
-    counted); with queueing="iteration" then how the jobs stand to each other (`competition_features.py`).
+    Args:
+        window: Greatest number of choices besides "nothing".
+        stop: Number of iterations after which jobs stop ("most", "least", "required").
+        stopping: Whether an action may stop a job earlier.
+        scheduling_events: Cadence of the run, as for `mlsched simulate`.
+        options: Options of the run, as for `mlsched simulate`.
+        h_r: Threshold above which a node is overloaded.
+        reward: Weights of the reward, given as beta1 to beta5.
+        workloads: Draw episodes from these.
+        render_mode: "ansi" or None.
+        queueing: "held": a job keeps its nodes until it ends. "iteration": running jobs compete again in every round,
+            and actions select the preempted jobs (`options` must have pausing = "keep").
+        sizes: Sizes of drawn workloads.
     """
 
     @flatten_groups
@@ -104,7 +110,7 @@ class RoundsEnv(MaskedEnv):
                 raise InvalidInput(f"workloads[{i}]: has no job, expected at least one")
             if wrong := never_start(load):
                 raise InvalidInput(f"workloads[{i}]: {wrong[0]}")
-            self._wake.in_units(SIMULATION.parts_of_second(load))  # refuses what is between its ticks
+            self._wake.in_units(SIMULATION.parts_of_second(load))  # rejects events between ticks
         self._workloads = None if workloads is None else list(workloads)
         known = {name: size for name, size in parameters_of(mlfs).items() if name != "seed"}
         self._sizes = resolve("mlsched/TaskGraphRounds-v0", known, SIZES | sizes)
@@ -120,12 +126,12 @@ class RoundsEnv(MaskedEnv):
 
     @property
     def action_names(self) -> list[str]:
-        """What each action does."""
+        """Descriptions of the actions, in order."""
         return ["choose nothing", *(f"choose row {i}" for i in range(1, self._window + 1))]
 
     @property
     def observation_names(self) -> list[str]:
-        """What each column of a row of "rows" is."""
+        """Names of the columns of "rows"."""
         parts = {"choice": OF_CHOICE, "cluster": OF_CLUSTER, "task": OF_TASK, "job": OF_JOB, "place": OF_PLACE}
         if self._queueing == "iteration":
             parts["competition"] = OF_COMPETITION
@@ -147,11 +153,11 @@ class RoundsEnv(MaskedEnv):
 
     @property
     def log(self) -> Segments:
-        """What has happened so far."""
+        """Log of the run so far."""
         return self._world.log
 
     def violations(self) -> list[str]:
-        """What the independent replay finds wrong with a finished episode; empty when it is sound."""
+        """Return the faults that the independent replay finds in a finished episode; empty if it is correct."""
         return SIMULATION.violations(self.workload, self._options, self._wake, self.log)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -180,7 +186,7 @@ class RoundsEnv(MaskedEnv):
         self._go_on()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Choose a row; when the round is complete, the cluster runs on to the next one."""
+        """Choose a row; a complete round is followed by the run up to the next one."""
         due = self._due
         if due is None:
             raise InvalidInput("step: the episode is over; reset begins the next")
@@ -197,9 +203,9 @@ class RoundsEnv(MaskedEnv):
     # -- the rules ----------------------------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
-        """To the next choice, or to the end."""
+        """Advance to the next choice, or to the end."""
         world, self._due = self._world, None
-        skips = self._stop == "most" and not self._stopping  # else jobs may be stopped at any time
+        skips = self._stop == "most" and not self._stopping  # otherwise jobs may be stopped at any time
         while world.unfinished():
             snapshot = None if skips and world.at_rest(self._h_r) else world.ask()
             if snapshot is None:
@@ -219,7 +225,7 @@ class RoundsEnv(MaskedEnv):
             world.apply(due.round())
 
     def _came_to(self) -> float:
-        """The reward of the jobs that have ended since this was last asked."""
+        """Return the reward of the jobs that ended since the last call."""
         assert self.workload is not None
         there = self._world.view.jobs_there()
         ended = self.workload.arrival <= self._world.now
@@ -238,7 +244,7 @@ class RoundsEnv(MaskedEnv):
         return found
 
     def _info(self) -> dict[str, Any]:
-        """The mask once more, and the time in ticks."""
+        """Return the mask and the time in ticks."""
         return {"action_mask": self._mask(), "now": self._world.now}
 
     def _observe(self) -> Any:

@@ -1,10 +1,10 @@
-"""`mlsched/TaskGraph-v0`: which task of a training job starts where, and which node is left free for now.
+"""`mlsched/TaskGraph-v0`: which task of a training job starts on which node, and which nodes stay free for now.
 
-An episode is one horizon, run through the clock's world (`simulation/taskgraph/world`): at every event at which some
-task could start, a round is made action by action. Action i * nodes + n starts the i-th task of the window on node n;
-the last action (void) ends the round, as does the last task that can start. Void is refused while nothing runs: an
-episode cannot get stuck. An action that the mask refuses changes nothing. Rewards are minus the ticks that all jobs
-together have spent in the system since the last action, so that an episode's return is -total_jct of its plan.
+An episode is one horizon, run by the simulator (`simulation/taskgraph/world`). At every event with a task that can
+start, actions make a round. Action i * nodes + n starts the i-th task of the window on node n. The last action (void)
+ends the round, as does the start of the last possible task. Void is not allowed in an idle cluster, so that an episode
+cannot get stuck. An action outside the mask has no effect. Rewards are minus the total ticks of all jobs in the system
+since the last action, so that an episode's return is -total_jct of its plan.
 """
 
 from __future__ import annotations
@@ -28,36 +28,37 @@ from mlsched.simulation.taskgraph.workload import impossible
 from mlsched.simulation.taskgraph.world import TaskgraphWorld
 from mlsched_training.environments._base import PICTURE, TEXT, InstanceEnv, painted
 
-#: Sizes of the instances where no preset is named.
+#: Default sizes of the instances without a preset.
 SIZES = {"jobs": 4, "nodes": 2, "runs": 24, "gpus": 2, "slack": 2.0}
-#: Features of a task beside its demands and its nodes, of a task on a node, and of the whole.
+#: Number of features of a task besides its demands and nodes, of a task on a node, and of the cluster.
 OF_TASK, OF_PLACE, OF_ALL = 6, 2, 4
-#: So many jobs or tasks count as one half.
+#: Number of jobs or tasks that counts as one half.
 COUNT_UNIT = 10
 
 
 class TaskGraphEnv(InstanceEnv):
-    """One random horizon per episode, or one drawn from `instances` (of equally many nodes and the same resources).
+    """Environment of one random horizon per episode, or one of `instances` (with equal nodes and resources).
 
-    preset, sizes: of `generate("taskgraph", ...)`. window: how many tasks are seen. unit: so many ticks count as one
-    half in observations. stop: after how many iterations jobs stop ("most", "least", "required": as allowed, or with
-    their required accuracy). Tasks that can start are listed by their jobs' arrivals, of a job those with the longest
-    way to the end of the iteration first. Future jobs are not seen.
+    `preset` and `sizes` are those of `generate("taskgraph", ...)`. `window` is the number of observed tasks, and `unit`
+    the number of ticks that counts as one half in observations. `stop` is the number of iterations after which jobs
+    stop ("most", "least", "required": as allowed, or with their required accuracy). Tasks that can start are listed by
+    arrival of their jobs, and within a job by decreasing length of the path to the end of the iteration. Observations
+    exclude future jobs.
 
-    `reset(options={"instance": 3})` takes that one of `instances`, `reset(options={"instance": inst})` that instance.
-    mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
+    `reset(options={"instance": 3})` selects an entry of `instances`, and `reset(options={"instance": inst})` sets an
+    instance. `mask_observation` and `render_mode` ("ansi", "rgb_array") are as in `MaskedEnv`.
 
-    Actions, with W = window and N nodes (`action_names` spells them out):
+    Actions, with W = window and N nodes (`action_names` names them):
 
-    | action | does |
+    | action | effect |
     |---|---|
     | i N + n, for i < W and n < N | start the i-th task of the window on node n |
     | W N | void: end the round |
 
     Observation, float32 in [-1, 1]; times t are t / (|t| + unit), counts n are n / (n + 10). K resources, and
-    S = K + 6 + 2 N entries per task of the window (`observation_names` spells them out; entries of no task are 0):
+    S = K + 6 + 2 N entries per task of the window (`observation_names` names them; entries of a missing task are 0):
 
-    | index | is |
+    | index | value |
     |---|---|
     | i S + k, k < K | demand of task i of resource k, share of the largest node |
     | i S + K | its duration |
@@ -67,7 +68,7 @@ class TaskGraphEnv(InstanceEnv):
     | i S + K + 4 | time since its job last ran |
     | i S + K + 5 | slack: time to the deadline less the longest chain |
     | i S + K + 6 + 2 n | 1: may start on node n |
-    | i S + K + 7 + 2 n | share of its input that lies on node n |
+    | i S + K + 7 + 2 n | share of its input on node n |
     | W S + n K + k | free share of resource k of node n |
     | W S + N K | jobs in the system |
     | W S + N K + 1 | running tasks |
@@ -131,13 +132,13 @@ class TaskGraphEnv(InstanceEnv):
 
     @property
     def plan(self) -> Timetable:
-        """The runs that have ended so far; a feasible plan of `instance` when the episode is over."""
+        """Return the runs that have ended so far; after the episode, they are a feasible plan of `instance`."""
         return timetable(self._world)
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
     def _check(self, inst: Any, name: str) -> None:
-        """Refuse what makes no episode of this environment."""
+        """Raise InvalidInput for an instance that cannot be an episode of this environment."""
         if not isinstance(inst, Instance):
             raise InvalidInput(f"{name}: is not an instance of taskgraph")
         if inst.resources != self._resources or len(inst.node_capacity) != self._nodes:
@@ -158,11 +159,11 @@ class TaskGraphEnv(InstanceEnv):
     def _begin(self, inst: Instance) -> None:
         self.instance = inst
         self._world = TaskgraphWorld(inst, inst.duration, Options())
-        self._total = 0  # the first reward counts what lies before the first action, a residual horizon's past included
+        self._total = 0  # the first reward includes time before the first action, also the past of a residual horizon
         self._go_on()
 
     def _go_on(self) -> None:
-        """To the next time at which some task can start, or to the end."""
+        """Advance to the next time at which a task can start, or to the end."""
         world = self._world
         self._placer, self._open = None, []
         while world.unfinished():
@@ -177,28 +178,28 @@ class TaskGraphEnv(InstanceEnv):
             if self._open:
                 self._placer = placer
                 return
-            world.apply(placer.round())  # only jobs that shall stop now have ready tasks
+            world.apply(placer.round())  # only jobs that are to stop now have ready tasks
 
     def _startable(self, placer: Placer) -> list[tuple[int, Any]]:
-        """Tasks that can start now, and where."""
+        """Return the tasks that can start now, and their possible nodes."""
         startable = [(task, placer.nodes(task)) for task in self._order]
         return [(task, nodes) for task, nodes in startable if nodes.size]
 
     def _may_end(self, placer: Placer) -> bool:
-        """Whether the round may end here: something runs, or will."""
+        """Return whether the round may end now, because a task runs or will run."""
         return bool(self._world.running or placer.starts)
 
     # -- what is seen -------------------------------------------------------------------------------------------------
 
     @property
     def action_names(self) -> list[str]:
-        """What each action does."""
+        """Descriptions of the actions, in order."""
         pairs = [(i, n) for i in range(self._window) for n in range(self._nodes)]
         return [*(f"start task {i} of the window on node {n}" for i, n in pairs), "end the round"]
 
     @property
     def observation_names(self) -> list[str]:
-        """What each entry of an observation is."""
+        """Names of the entries of an observation, in order."""
         of_task = ["duration", "longest chain", "work", "since arrival", "since last run", "slack"]
         of_place = [f"{what} node {n}" for n in range(self._nodes) for what in ("may start on", "input on")]
         each = [*(f"demand of {r}" for r in self._resources), *of_task, *of_place]
@@ -207,7 +208,7 @@ class TaskGraphEnv(InstanceEnv):
         return [*tasks, *free, "jobs in the system", "running tasks", "tasks beyond the window", "void is allowed"]
 
     def _number(self, task: int) -> int:
-        """A task of the snapshot, which has those of present jobs alone, by its number in the instance."""
+        """Return the number in the instance of a task of the snapshot, which only has tasks of present jobs."""
         assert self.instance is not None
         assert self._placer is not None
         snapshot = self._placer.snapshot
@@ -239,7 +240,7 @@ class TaskGraphEnv(InstanceEnv):
         return mask
 
     def _info(self) -> dict[str, Any]:
-        """The mask, the time, and the ticks that all jobs together have spent in the system."""
+        """Return the mask, the time, and the total ticks of all jobs in the system."""
         return {"action_mask": self._mask(), "now": self._world.now, "total_jct": self._total}
 
     def _observe(self) -> Any:
@@ -265,7 +266,7 @@ class TaskGraphEnv(InstanceEnv):
         return np.clip(seen, -1, 1).astype(np.float32)
 
     def _times(self, placer: Placer) -> Any:
-        """tasks x OF_TASK, squashed."""
+        """Return the squashed times of the tasks, shape (tasks, OF_TASK)."""
         snapshot, job = placer.snapshot, placer.snapshot.task_job
         tail, longest = snapshot.tails, np.zeros(len(snapshot.arrival), dtype=np.int64)
         np.maximum.at(longest, job, tail)
@@ -279,7 +280,7 @@ class TaskGraphEnv(InstanceEnv):
 
 
 def _sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
-    """All parameters of the generator; refuses what it does not know, and instances without a job."""
+    """Return all parameters of the generator; raise an error for unknown sizes and instances without a job."""
     if preset is not None and preset not in PRESETS:
         raise UnknownName(f"taskgraph has no preset '{preset}'; there are {', '.join(PRESETS)}")
     chosen = {**(SIZES if preset is None else PRESETS[preset].sizes), **sizes}
@@ -289,7 +290,7 @@ def _sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _time_in_system(world: TaskgraphWorld) -> int:
-    """Ticks that all jobs together have spent between their arrival and their completion, or now."""
+    """Return the total ticks of all jobs from arrival to completion, or to now."""
     horizon = world.horizon
     completion = horizon.arrival.copy()
     np.maximum.at(completion, horizon.task_job, world.last_end)
@@ -299,7 +300,7 @@ def _time_in_system(world: TaskgraphWorld) -> int:
 
 
 def _input_share(snapshot: Snapshot, task: int) -> Any:
-    """Of each node: the share of the volume that the task needs whose sources ran there; 0 when it needs none."""
+    """Return, per node, the share of the task's input volume with sources on that node; 0 for a task without input."""
     into = np.flatnonzero(snapshot.edge_to == task)
     sources = snapshot.edge_from[into]
     where = np.where(snapshot.edge_lag[into] == 0, snapshot.node[sources], snapshot.home[sources])

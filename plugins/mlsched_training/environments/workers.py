@@ -1,9 +1,10 @@
-"""`mlsched/Workers-v0`: Chic's task, as one environment and as many side by side.
+"""`mlsched/Workers-v0`: Chic's task as one environment and as a vector of environments.
 
-An episode schedules a workload from its first arrival to its last completion. Actions are Chic's (add a worker or a PS
-to slot i; with `pair` both; the last ends the decision phase), observations the features of `simulation/workers/phase`
-(float32), rewards the paper's r_t (Eq. 8; p1 = p2 = 0 leaves minus the time in the system alone, in units of `unit_s`).
-Both forms step the same batched simulation, so that a vector of environments costs little more than one.
+An episode schedules a workload from its first arrival to its last completion. Actions are Chic's: add a worker or a PS
+to slot i (with `pair` both), or end the decision phase. Observations are the float32 features of
+`simulation/workers/phase`. Rewards are the paper's r_t (Eq. 8); with p1 = p2 = 0, they are minus the time in the
+system, in units of `unit_s`. Both forms use the same batched simulation, so that a vector of environments costs little
+more than one.
 """
 
 from __future__ import annotations
@@ -26,17 +27,24 @@ from mlsched.simulation.workers.workload import MS, Workload
 from mlsched_training.environments._base import MaskedEnv, only_known, seen_space
 from mlsched_training.workers.batch import Batch, Rewards
 
-#: Synthetic sequences are drawn by seeds from here on; those below are for tests and measurements.
+#: First seed of synthetic sequences; smaller seeds are reserved for tests and measurements.
 FIRST_SEED = 1_000_000
 
 
 class Task:
-    """What both forms share: where workloads come from, and how a batch is made of them.
+    """Workloads, phase and rewards that both forms share.
 
-    jobs (30), rate (1.8): of the synthetic workloads of the Chic paper, a new one every episode; or workloads: draw
-    from these.
-    window: I; pair: Chic-Pair's actions; limit: most actions of a phase; p1, p2, unit_s: the rewards (Section 4.2);
-    floor: what a re-schedule costs ("always", Eq. 7, or "never").
+    Args:
+        jobs: Number of jobs of synthetic workloads of the Chic paper (default 30), with a new workload every episode.
+        rate: Arrival rate of synthetic workloads (default 1.8).
+        workloads: Draw episodes from these instead.
+        window: Number of slots, I.
+        pair: Use Chic-Pair's actions.
+        limit: Largest number of actions of a decision phase.
+        p1: Punishment of actions for empty slots (Section 4.2).
+        p2: Punishment of slots with only workers or only PSs (Section 4.2).
+        unit_s: Time in the system that counts as 1, in seconds.
+        floor: Cost of a re-schedule ("always", Eq. 7, or "never").
     """
 
     @validate_arguments
@@ -69,7 +77,7 @@ class Task:
         self.observations = gymnasium.spaces.Box(0, self._highest(), dtype=np.float32)
 
     def _highest(self) -> Any:
-        """The largest that each feature can be."""
+        """Return the largest value of each feature, shape (features,)."""
         models, most_w, most_p = self.examples[0].iteration.shape
         most = [max(1, int(w.iterations.max(initial=1))) for w in self.examples]
         iterations = max(most) if self.workloads is not None else ITERATIONS_UNIT
@@ -77,7 +85,7 @@ class Task:
         return np.array([*slot * self.phase.window, self.room / BACKLOG_UNIT], dtype=np.float32)
 
     def draw(self, rng: np.random.Generator) -> Workload:
-        """The next episode's workload."""
+        """Return the workload of the next episode."""
         if self.workloads is not None:
             return self.workloads[int(rng.integers(len(self.workloads)))]
         return self._synthetic(FIRST_SEED + int(rng.integers(10**9)))
@@ -86,16 +94,18 @@ class Task:
         return chic(jobs=self.jobs, rate=self.rate, seed=seed)
 
     def batch(self, workloads: Sequence[Workload]) -> Batch:
-        """Episodes side by side."""
+        """Return the batch of episodes of several workloads."""
         return Batch(workloads, self.phase, floor=self.floor, rewards=self.rewards, room=self.room)
 
 
 class WorkersEnv(MaskedEnv):
-    """One episode after the other. mask_observation, render_mode ("ansi"): see `MaskedEnv`; further keywords: `Task`.
+    """Environment of one episode after another.
 
-    Actions, with I = window (`action_names` spells them out):
+    `mask_observation` and `render_mode` ("ansi") are as in `MaskedEnv`; further keywords are those of `Task`.
 
-    | action | does |
+    Actions, with I = window (`action_names` names them):
+
+    | action | effect |
     |---|---|
     | 2 i, for i < I | add a worker to slot i |
     | 2 i + 1 | add a PS to slot i |
@@ -103,10 +113,10 @@ class WorkersEnv(MaskedEnv):
 
     With `pair`, action i < I adds one of each to slot i, and I is void.
 
-    Observation, float32, with L models and S = L + 3 entries per slot (`observation_names` spells them out; entries of
+    Observation, float32, with L models and S = L + 3 entries per slot (`observation_names` names them; entries of
     an empty slot are 0):
 
-    | index | is |
+    | index | value |
     |---|---|
     | i S + l, l < L | 1: the job in slot i trains model l |
     | i S + L | its iterations left, in units of 200 |
@@ -122,14 +132,14 @@ class WorkersEnv(MaskedEnv):
 
     @property
     def action_names(self) -> list[str]:
-        """What each action does."""
+        """Descriptions of the actions, in order."""
         phase = self.task.phase
         what = ("worker and a PS",) if phase.pair else ("worker", "PS")
         return [*(f"add a {one} to slot {i}" for i in range(phase.window) for one in what), "end the decision phase"]
 
     @property
     def observation_names(self) -> list[str]:
-        """What each entry of an observation is."""
+        """Names of the entries of an observation, in order."""
         each = [*(f"is {model}" for model in self.task.models), "iterations left", "workers", "PSs"]
         return [*(f"slot {i}: {name}" for i in range(self.task.phase.window) for name in each), "backlog"]
 
@@ -177,10 +187,10 @@ class WorkersEnv(MaskedEnv):
 
 
 class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
-    """`num_envs` episodes in one batched simulation; equal to as many `WorkersEnv` seeded one by one.
+    """Environment of `num_envs` episodes in one batched simulation, equal to as many separately seeded `WorkersEnv`.
 
-    An episode that has ended begins anew at the next step, whose action is ignored (Gymnasium's NEXT_STEP).
-    mask_observation: see `MaskedEnv`; further keywords: `Task`.
+    After the end of an episode, the next step ignores its action and begins a new episode (Gymnasium's NEXT_STEP).
+    `mask_observation` is as in `MaskedEnv`; further keywords are those of `Task`.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -199,7 +209,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin all episodes anew; with an integer, environment i is seeded by seed + i."""
+        """Begin a new episode in every environment; an integer `seed` seeds environment i by seed + i."""
         only_known(options)
         seeds = (
             [None if seed is None else seed + i for i in range(self.num_envs)]
@@ -215,15 +225,15 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         return self._seen(self._batch), self._info(self._batch)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """One action an environment."""
+        """Take one action per environment."""
         batch = self._batch
         if batch is None:
             raise InvalidInput("step: reset first")
-        chosen = batch.actions(actions)  # refused before anything begins anew
+        chosen = batch.actions(actions)  # rejects wrong actions before any episode restarts
         over = np.flatnonzero(batch.done)
         if over.size:
             batch.restart(over, [self.task.draw(self._random[i]) for i in over])
-            # The new episode's first observation is returned; the action is for the one that has ended.
+            # The first observation of the new episode is returned; its action belongs to the old episode.
             kept = self._hold(batch, over, chosen)
         else:
             kept = batch.step(chosen)
@@ -235,14 +245,14 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         return self._seen(batch), kept.reward, batch.done.copy(), nothing, info
 
     def _hold(self, batch: Batch, rows: Any, actions: Any) -> Any:
-        """Step all episodes but `rows`, which have just begun."""
-        batch.done[rows], batch.mask[rows] = True, False  # nothing is possible: whatever the action, it does nothing
+        """Step all episodes except `rows`, which have just begun."""
+        batch.done[rows], batch.mask[rows] = True, False  # with an empty mask, no action has an effect
         step = batch.step(actions)
         batch.done[rows] = False
         return step
 
     def _seen(self, batch: Batch) -> Any:
-        """The observations, with the masks where they were asked for."""
+        """Return the observations, with the masks if `mask_observation` is set."""
         seen = batch.features.copy()
         return {"observation": seen, "action_mask": batch.mask.astype(np.int8)} if self._masked else seen
 

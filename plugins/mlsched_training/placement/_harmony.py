@@ -8,7 +8,8 @@ of the minibatch and of the buffer. Interpretations:
 - A sample is (s, a, r, s'); every sample of an interval has the interval's Eq. 1 as r, also those whose s' lies in it.
 - The advantage is Q - V(s). Q is the empirical one, r for each action that is left in the interval, discounted, and
   then V of the next interval's first state; with difference="action" it is r + gamma V(s') from one action to the
-  next ("temporal difference"), which says little until V knows what half a placement is worth. All of it times 1 -
+  next ("temporal difference"), which is uninformative until V has learned the value of
+  partial placements. All of it times 1 -
   gamma, so that V is of the size of r. The advantages of a minibatch are standardised (mean 0, deviation 1). Otherwise
   all actions would become likelier as long as V is too low, and the weight of the entropy bonus would mean something
   else for every size of the rewards.
@@ -21,7 +22,7 @@ of the minibatch and of the buffer. Interpretations:
   instead, as an operator's own would be; every `retrain` iterations the reward model learns from what was measured
   there, too ("online collected samples").
 
-At every validation the clusters begin anew and the buffer is emptied, so that a training can be resumed to the bit.
+Every validation restarts the clusters and empties the buffer, so that a resumed training gives the same bits.
 """
 
 from __future__ import annotations
@@ -107,12 +108,12 @@ class HarmonyParams(ValidatedFields):
 
     @property
     def layers(self) -> list[int]:
-        """Neurons of the layers behind those of jobs and servers."""
+        """Return the numbers of neurons of the layers after those of jobs and servers."""
         return layers_of(self.hidden)
 
     @property
     def shape(self) -> Shape:
-        """Sizes of a state."""
+        """Return the sizes of a state."""
         return Shape(len(MODELS), self.servers, len(RESOURCES), self.new, self.running)
 
 
@@ -144,7 +145,7 @@ class ActorCritic:
     # -- one iteration ------------------------------------------------------------------------------------------------
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """An interval of every cluster, and a step of Adam."""
+        """Run an interval of every cluster, and a step of Adam."""
         p, rank = self.params, self.group.rank if self.group else 0
         rng = np.random.default_rng([self.seed, iteration, *([rank] if rank else [])])
         if (iteration - 1) % p.every == 0:
@@ -162,12 +163,12 @@ class ActorCritic:
         return figures_of_step if self.group is None else self.group.mean(figures_of_step)
 
     def _agree(self) -> None:
-        """Every process takes the first one's reward model."""
+        """Copy the reward model of the first process to all processes."""
         if self.group is not None:
             self.model = self.group.told(self.model if self.group.rank == 0 else None)
 
     def _begin(self, rng: np.random.Generator) -> None:
-        """Begin the clusters anew, with an empty buffer."""
+        """Restart the clusters with an empty buffer."""
         p = self.params
         if self.live is not None:
             self.live.begin()
@@ -181,7 +182,7 @@ class ActorCritic:
         self.now, self.valid = self.clusters.board.features(every), self.clusters.board.valid(every)
 
     def _speeds(self, rows: Any) -> Any:
-        """Relative speeds of the jobs on some clusters: predicted, on live ones measured."""
+        """Return relative speeds of the jobs on some clusters, predicted, or measured on live clusters."""
         board = self.clusters.board
         speeds = self.model(board.kind[rows], board.on[rows])
         if self.live is not None:
@@ -216,7 +217,7 @@ class ActorCritic:
         return float(np.mean(rewards))
 
     def _explored(self, rows: Any, actions: Any, valid: Any, rng: np.random.Generator) -> Any:
-        """The same tasks, on the servers that bin packing or load balancing would take, either by chance."""
+        """Return the same tasks on the servers of bin packing or load balancing, selected at random."""
         shape, board = self.params.shape, self.clusters.board
         task = actions // shape.servers
         able = valid[rows].reshape(len(rows), 2 * shape.new, shape.servers)[np.arange(len(rows)), task]
@@ -225,7 +226,7 @@ class ActorCritic:
         return task * shape.servers + np.where(able, load, -np.inf).argmax(axis=1)
 
     def _learn(self, taken: Samples, entropy: float) -> dict[str, float]:
-        """A step of Adam for the critic, then for the actor (Eq. 2 with the advantage, and the entropy)."""
+        """Run a step of Adam for the critic, then for the actor (Eq. 2 with the advantage and the entropy)."""
         t, p = torch(), self.params
         now, then, valid, action, reward, discount = (t.from_numpy(a).to(self.device) for a in columns(taken))
         if p.value == "network":
@@ -256,7 +257,7 @@ class ActorCritic:
         self.optimisers[which].step()
 
     def _forward(self, layers: Mapping[str, Any], x: Any) -> Any:
-        """As `Net`, with gradients."""
+        """Compute the layers as `Net`, with gradients."""
         t, s = torch(), self.params.shape
         cut = s.slots * s.of_job
         jobs = t.relu(layers["job.0"](x[:, :cut].reshape(len(x), s.slots, s.of_job)))
@@ -270,7 +271,7 @@ class ActorCritic:
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
-        """Mean over the validation workloads of the average completion time, intervals, in the real world.
+        """Return the mean average completion time over the validation workloads, in intervals, at real speeds.
 
         A policy meets the criterion when it is better than random placement there.
         """
@@ -280,11 +281,11 @@ class ActorCritic:
         return Validation(score, score < self.random, {"random": self.random})
 
     def weights(self) -> dict[str, Any]:
-        """The policy network's tensors."""
+        """Return the tensors of the policy network."""
         return layer_state(self.actor)
 
     def state(self) -> dict[str, Any]:
-        """Both networks, Adam, the moving average, and the reward model where it is retrained."""
+        """Return both networks, Adam, the moving average, and the reward model if it is retrained."""
         state = {"average": np.array([self.average], dtype=np.float32)}
         for name, (layers, parameters), adam in zip(("actor", "critic"), self.learned, self.optimisers, strict=True):
             held = {**layer_state(layers), **adam_state(adam, parameters)}
@@ -292,7 +293,7 @@ class ActorCritic:
         return state | ({} if self.live is None else {f"live/{k}": v for k, v in self.live.state().items()})
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         self.average = float(state["average"][0])
         for name, (layers, parameters), adam in zip(("actor", "critic"), self.learned, self.optimisers, strict=True):
             mine = _under(f"{name}/", state)
@@ -307,7 +308,7 @@ def _under(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _layers(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
-    """The layers of a policy network or a value network, by the names that `Net` knows."""
+    """Return the layers of a policy or value network by the names of `Net`."""
     linear, s = torch().nn.Linear, params.shape
     merged = s.slots * params.job_units + s.servers * params.server_units
     sizes = [merged, *params.layers, outputs]
@@ -317,7 +318,7 @@ def _layers(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
 
 
 def describe(params: HarmonyParams) -> dict[str, Any]:
-    """For the model card."""
+    """Describe the data for the model card."""
     return {
         "source": f"{params.workers} simulated clusters of {params.servers} servers, "
         f"{params.rate:g} jobs per interval, "
@@ -330,7 +331,7 @@ def describe(params: HarmonyParams) -> dict[str, Any]:
 
 
 def trained(params: HarmonyParams, curve: Sequence[Mapping[str, float]]) -> bool:
-    """The criterion: exploration is over, and completion differs little from that of the `span` iterations before.
+    """Return whether exploration is over and completion differs little from that of the previous `span` iterations.
 
     It looks at the means of the validations in the last `span` iterations and in those before: at most a share `flat`
     apart. That the policy kept is better than random placement is asked for beside it (`ActorCritic.validate`).

@@ -1,9 +1,9 @@
 """Clusters side by side for Harmony's training: jobs arrive, are placed by actions, run at given speeds, and leave.
 
 As the placement world does it with departures at the end of an interval, but for many clusters at once, and with speeds
-from whoever is asked for them: the reward model, or, on clusters that are live, a measurement. Where more than
-`MOST_WAITING` jobs wait, those that arrive are turned away: a poor policy's queue would grow for ever, and hide from it
-what a good one meets.
+from whoever is asked for them: the reward model, or, on clusters that are live, a measurement. While more than
+`MOST_WAITING` jobs wait, arriving jobs are rejected. Otherwise, the queue of a poor policy would grow without limit,
+and the policy would never meet the states of a good policy.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Clusters:
         self._until_decisions(every, rng)
 
     def finish(self, rows: IntArray, rng: np.random.Generator) -> Any:
-        """The interval's decisions of `rows` are over: jobs placed whole start, all train, and the next one begins.
+        """End the decisions of `rows`: completely placed jobs start, all train, and the next interval begins.
 
         Returns the sum of normalised speeds in the interval (Eq. 1).
         """
@@ -65,12 +65,12 @@ class Clusters:
         return reward
 
     def _until_decisions(self, rows: IntArray, rng: np.random.Generator) -> None:
-        """Let intervals pass in which nothing can be decided."""
+        """Advance past intervals without a decision."""
         while (rows := rows[~self.board.valid(rows).any(axis=1)]).size:
             self._pass(rows, rng)
 
     def _pass(self, rows: IntArray, rng: np.random.Generator) -> Any:
-        """One interval of some rows, up to what waits in the next."""
+        """Run one interval of some rows, up to the waiting jobs of the next."""
         whole = self.board.whole(rows)
         for row, placed in zip(rows.tolist(), whole, strict=True):
             self._start(row, placed)
@@ -104,7 +104,7 @@ class Clusters:
         board.kind[row, :new], board.on[row, :, :new], board.asked[row, :new] = NOBODY, 0, 0
 
     def _leave(self, row: int) -> None:
-        """Let the jobs go that are done."""
+        """Remove finished jobs."""
         board, new = self.board, self.board.shape.new
         for slot in np.flatnonzero((self.done[row, new:] >= 1) & (board.kind[row, new:] != NOBODY)) + new:
             board.free[row] += np.einsum("mk,kr->mr", board.on[row, :, slot], self.demand[row, slot])
@@ -112,7 +112,7 @@ class Clusters:
             self.pace[row, slot] = self.done[row, slot] = 0.0
 
     def _arrive(self, row: int, rng: np.random.Generator) -> None:
-        """The jobs of one interval."""
+        """Add the jobs that arrive in one interval."""
         count = int(rng.integers(0, round(2 * self.rate) + 1))
         kind, workers, ps, length = (column.tolist() for column in variants(rng, count))
         room = MOST_WAITING * self.board.shape.new - len(self.waiting[row])

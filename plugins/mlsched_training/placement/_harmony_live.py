@@ -46,7 +46,7 @@ class Measured:
         self.seen = []
 
     def measure(self, kind: Any, on: Any) -> Any:
-        """Relative speeds (N) of the jobs of one cluster (kind: N, on: M x N x 2)."""
+        """Return relative speeds (N) of the jobs of one cluster (kind: N, on: M x N x 2)."""
         slots = np.flatnonzero((kind != NOBODY) & on.any(axis=(0, 2)))
         measured = np.zeros(len(kind), dtype=np.float32)
         if slots.size:
@@ -57,7 +57,7 @@ class Measured:
         return measured
 
     def _running(self, kind: Any, on: Any) -> Instance:
-        """Those jobs as running ones."""
+        """Return the jobs as running jobs."""
         none, servers = np.zeros(0, dtype=np.int64), len(on)
         capacity = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
         return Instance.trusted(
@@ -81,7 +81,7 @@ class Measured:
         )
 
     def retrain(self, rng: np.random.Generator) -> Speeds:
-        """Some steps on minibatches, half of them measured here and half of the first history."""
+        """Run steps on minibatches, half of live measurements and half of the first history."""
         if self.seen:
             columns = [np.stack(column) for column in zip(*self.seen, strict=True)]
             both = History(*columns).joined(self.past)
@@ -99,10 +99,10 @@ class Measured:
         return Speeds(self.net.folded(), self.settings.form, len(TYPES))
 
     def state(self) -> dict[str, Any]:
-        """The reward model; what was measured is not kept."""
+        """Return the reward model; measurements are not kept."""
         return self.net.state()
 
     def restore(self, state: dict[str, Any]) -> Speeds:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         self.net.restore(state)
         return self._speeds()

@@ -45,12 +45,12 @@ class Replay:
         self._last = 0
 
     def note(self, now: Any, action: Any, valid: Any, then: Any) -> None:
-        """A step of every cluster."""
+        """Record a step of every cluster."""
         for row, waiting in enumerate(self._open):
             waiting.append((now[row], then[row], valid[row], action[row]))
 
     def close(self, rows: Any, reward: Any) -> None:
-        """The intervals of some clusters have ended with these rewards."""
+        """Record the rewards of the ended intervals of some clusters."""
         for row, got in zip(rows.tolist(), reward.tolist(), strict=True):
             waiting, self._open[row] = self._open[row], []
             at = (self.next + np.arange(len(waiting))) % self.size
@@ -79,7 +79,7 @@ class Replay:
 
 
 def shuffled(rng: np.random.Generator, taken: Samples, shape: Shape) -> Samples:
-    """The samples with waiting jobs, running jobs and servers in another order, one for all of them."""
+    """Return the samples with waiting jobs, running jobs and servers in another order, the same for all samples."""
     new, servers = rng.permutation(shape.new), rng.permutation(shape.servers)
     slots = np.concatenate([new, shape.new + rng.permutation(shape.running)])
     cut = shape.slots * shape.of_job
@@ -101,5 +101,5 @@ def shuffled(rng: np.random.Generator, taken: Samples, shape: Shape) -> Samples:
 
 
 def columns(samples: Samples) -> tuple[Any, ...]:
-    """The arrays themselves, not copies (as `dataclasses.astuple` gives)."""
+    """Return the arrays themselves, without the copies of `dataclasses.astuple`."""
     return tuple(getattr(samples, field.name) for field in dataclasses.fields(samples))

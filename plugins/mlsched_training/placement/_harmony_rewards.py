@@ -73,14 +73,14 @@ class History:
     speed: Any
 
     def joined(self, other: History) -> History:
-        """Both, one after the other."""
+        """Return both, one after the other."""
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
         return History(*(np.concatenate(pair) for pair in pairs))
 
 
 @functools.lru_cache(maxsize=4)
 def history(samples: int, seed: int, model: str, servers: int, slots: int) -> History:
-    """Random placements, each job in a random slot."""
+    """Return random placements, each job in a random slot."""
     rng = np.random.default_rng([HISTORY, seed])
     kind = np.full((samples, slots), NOBODY, dtype=np.int64)
     on = np.zeros((samples, servers, slots, 2), dtype=np.float32)
@@ -95,7 +95,7 @@ def history(samples: int, seed: int, model: str, servers: int, slots: int) -> Hi
 
 
 class RewardNet:
-    """The network in torch, with its optimiser. trained: goes on from it, without batch
+    """The network in torch, with its optimiser. trained: continues from it, without batch
     normalisation, which is in its layers by now."""
 
     def __init__(self, params: RewardParams, device: str, trained: Mlp | None = None) -> None:
@@ -121,7 +121,7 @@ class RewardNet:
         self.optimiser = t.optim.Adam(self.parameters, lr=p.learning_rate)
 
     def learn(self, rng: np.random.Generator, past: History, batches: list[Any]) -> float:
-        """A step of Adam for each batch of placements (their numbers); the mean loss."""
+        """Run a step of Adam for each batch of placements (their numbers), and return the mean loss."""
         total = 0.0
         self.net.train()
         for batch in batches:
@@ -147,7 +147,7 @@ class RewardNet:
         return float(loss.detach())
 
     def folded(self) -> dict[str, Any]:
-        """The tensors of an `Mlp` that answers as the network does, batch normalisation being linear by now."""
+        """Return the tensors of an equal `Mlp`, which includes the batch normalisation as a linear map."""
         folded = {}
         for k, layer in enumerate(self.linear):
             weight = layer.weight.detach().cpu().numpy().astype(np.float64)
@@ -160,7 +160,7 @@ class RewardNet:
         return folded
 
     def state(self) -> dict[str, Any]:
-        """Everything that changes."""
+        """Return the complete state."""
         norms = {
             f"norm.{k}.{name}": value.detach().cpu().numpy().astype(np.float32).reshape(-1)
             for k, norm in enumerate(self.norms)
@@ -171,7 +171,7 @@ class RewardNet:
         return {**layers, **norms, **adam_state(self.optimiser, self.parameters)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         restore_layers({**self._layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}}, state)
         for k, norm in enumerate(self.norms):
             for name in ("running_mean", "running_var"):
@@ -195,24 +195,24 @@ class RewardLearner:
         self.tested, self.trained_on = np.arange(count), np.arange(count, params.samples)
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """One pass over the history."""
+        """Run one pass over the history."""
         rng = np.random.default_rng([self.seed, iteration])
         order = rng.permutation(self.trained_on)
         parts = max(1, len(order) // self.params.minibatch)
         return {"loss": self.net.learn(rng, self.past, np.array_split(order, parts))}
 
     def validate(self) -> Validation:
-        """Mean relative error over the jobs of the placements held out."""
+        """Return the mean relative error over the jobs of the validation placements."""
         error = relative_errors(self.weights(), self.params.form, self.past, self.tested)
         score = float(error.mean())
         return Validation(score, score <= self.params.error)
 
     def weights(self) -> dict[str, Any]:
-        """What predicts."""
+        """Return the tensors of the predictor."""
         return self.net.folded()
 
     def state(self) -> dict[str, Any]:
-        """The network and Adam."""
+        """Return the state of the network and of Adam."""
         return self.net.state()
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -221,7 +221,7 @@ class RewardLearner:
 
 
 def relative_errors(tensors: dict[str, Any], form: str, past: History, chosen: Any) -> Any:
-    """|predicted - measured| / measured speed of every job of the chosen placements."""
+    """Return |predicted - measured| / measured speed of every job of the selected placements."""
     kind, on, speed = past.kind[chosen], past.on[chosen], past.speed[chosen]
     there = kind != NOBODY
     predicted = Speeds(tensors, form, len(TYPES))(kind, on)[there]
@@ -229,7 +229,7 @@ def relative_errors(tensors: dict[str, Any], form: str, past: History, chosen: A
 
 
 def describe(params: RewardParams) -> dict[str, Any]:
-    """For the model card."""
+    """Describe the data for the model card."""
     return {
         "source": f"{params.samples} random placements on {params.servers} servers, {params.model} interference",
         "models": list(TYPES),

@@ -53,7 +53,7 @@ class Group:
             gradient.copy_(summed.reshape(gradient.shape))
 
     def mean(self, figures: Mapping[str, float]) -> dict[str, float]:
-        """The mean of each figure over all clusters."""
+        """Return the mean of each figure over all clusters."""
         values = torch().tensor(list(figures.values()), dtype=torch().float64) * self.share
         self.distributed.all_reduce(values)
         return dict(zip(figures, values.tolist(), strict=True))
@@ -89,16 +89,16 @@ class Together(ActorCritic):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The training is over: the other processes end."""
+        """End the other processes after the training."""
         self._over()
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """An interval of every cluster of every process, and one step of Adam."""
+        """Run an interval of every cluster of every process, and one step of Adam."""
         self._led.told(("improve", iteration))
         return super().improve(iteration)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """All go back to a `state`."""
+        """Restore a `state` in all processes."""
         self._led.told(("restore", state))
         super().restore(state)
         self._agree()

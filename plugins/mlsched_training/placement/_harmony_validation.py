@@ -21,7 +21,7 @@ VALIDATION = 100_000
 
 
 def workloads(params: Any) -> list[Workload]:
-    """The validation set: the same for every seed."""
+    """Return the validation set, which is the same for every seed."""
     return [
         uniform(
             jobs=params.jobs,
@@ -47,6 +47,6 @@ def completion(answer: Callable[[Any, np.random.Generator], Any], loads: Sequenc
 
 
 def random_completion(loads: Sequence[Workload], params: Any) -> float:
-    """That of tasks on random servers with room."""
+    """Return the completion time of tasks on random servers with space."""
     rule = registry().solvers["placement", "uniform-random"]
     return completion(lambda instance, rng: rule.function(instance, rng=rng), loads, params)

@@ -44,7 +44,7 @@ class PlusParams(ValidatedFields):
     questions: exact answers to imitate (those without a proof are left out); walks: ways through each; imitation:
     iterations that imitate them alone, each of `steps` of Adam on `batch` decisions, at a learning rate that falls from
     imitation_rate to a tenth. The next `own` iterations draw `samples` placements of each of `asked` questions of up to
-    servers x jobs; half of a batch is from the best of them; learning_rate: Adam's then, which falls likewise.
+    servers x jobs; half of a batch is from the best of them; learning_rate: Adam's then, which falls in the same way.
     validation: questions, half of them of each kind; every: iterations between validations. gap, flat, span: the
     criterion, see `trained`. keep: a file that keeps exact answers for another training ("": none); it changes nothing
     else.
@@ -75,13 +75,13 @@ class PlusParams(ValidatedFields):
 
 @functools.lru_cache(maxsize=2)
 def known(interference: str, jobs: int) -> tuple[dict[str, Any], tuple[str, ...], float]:
-    """The fitted speed model; the same for every training seed."""
+    """Return the fitted speed model, which is the same for every training seed."""
     return fit(np.random.default_rng([HISTORY, jobs]), jobs, synthetic(interference))
 
 
 @functools.lru_cache(maxsize=4)
 def answers(stream: int, count: int, params: PlusParams) -> list[tuple[Asked, Plan, bool]]:
-    """Questions, their exact answers, and whether these are proven; the same for every training seed.
+    """Return questions, their exact answers, and whether these are proven; equal for every training seed.
 
     Those for validation are small and large by turns.
     """
@@ -95,7 +95,7 @@ def answers(stream: int, count: int, params: PlusParams) -> list[tuple[Asked, Pl
 
 
 class Learner:
-    """A Harmony-plus in training."""
+    """Harmony-plus in training."""
 
     def __init__(self, params: PlusParams, seed: int, device: str) -> None:
         t = torch()
@@ -111,7 +111,7 @@ class Learner:
     # -- the network in torch -----------------------------------------------------------------------------------------
 
     def scores(self, view: View) -> tuple[Any, Any]:
-        """As `PlusNet`, with gradients."""
+        """Compute the scores as `PlusNet`, with gradients."""
         t, w = torch(), self.tensors
         relu = t.relu
         edge = view.candidates @ w["edge.candidate"] + (view.jobs @ w["edge.job"])[view.job]
@@ -144,7 +144,7 @@ class Learner:
     # -- an iteration -------------------------------------------------------------------------------------------------
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """One iteration: of exact answers alone, or of the best of own ones beside them."""
+        """Run one iteration on exact answers, or on both exact answers and the best of its own."""
         p, rng = self.params, np.random.default_rng([self.seed, iteration])
         if not self.decisions:
             draw = np.random.default_rng([self.seed, 0])
@@ -164,7 +164,7 @@ class Learner:
             group["lr"] = first * 0.1 ** min(1.0, (iteration - 1) / max(1, of - 1))
 
     def _imitate(self, sources: list[tuple[Decisions, int]], rng: np.random.Generator) -> float:
-        """Adam's steps on so many random decisions of each source; the mean loss."""
+        """Run steps of Adam on random decisions of each source, and return the mean loss."""
         t, losses = torch(), []
         for _ in range(self.params.steps):
             chosen = [source[k] for source, n in sources for k in rng.integers(0, len(source), n)]
@@ -195,7 +195,7 @@ class Learner:
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
-        """By how many percent the estimated speed is below that of exact answers, on average, one placement each."""
+        """Return the mean loss of estimated speed against exact answers in percent, with one placement each."""
         net, rng, gaps = PlusNet(self.weights()), np.random.default_rng(0), []
         for asked, plan, _ in self.held_out:
             question, i = asked.question(), asked.instance
@@ -208,16 +208,16 @@ class Learner:
         return Validation(gap, gap <= self.params.gap, {"small": float(np.mean(gaps[::2]))})
 
     def weights(self) -> dict[str, Any]:
-        """The network's tensors and the speed model's."""
+        """Return the tensors of the network and of the speed model."""
         return {**{k: v.detach().cpu().numpy() for k, v in self.tensors.items()}, **self.speeds}
 
     def state(self) -> dict[str, Any]:
-        """The network and Adam."""
+        """Return the state of the network and of Adam."""
         state = {k: v.detach().cpu().numpy() for k, v in self.tensors.items()}
         return {**state, **adam_state(self.optimiser, self.parameters)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         t = torch()
         with t.no_grad():
             for name, value in self.tensors.items():
@@ -226,7 +226,7 @@ class Learner:
 
 
 def joined(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
-    """Decisions of any size as one view in torch, which candidates are right, and whether stopping is."""
+    """Return decisions of any size as one view in torch, with the correct candidates and stops."""
     t = torch()
     views = [view for view, _ in decisions]
     columns = {}
@@ -242,7 +242,7 @@ def joined(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
 
 
 def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
-    """As `plus_net.attend`, in torch; groups in any order."""
+    """Compute `plus_net.attend` in torch, with groups in any order."""
     t = torch()
     total = t.zeros(count, device=values.device).index_add(0, group, weight)
     attended = t.zeros((count, values.shape[1]), device=values.device).index_add(0, group, values * weight[:, None])
@@ -265,7 +265,7 @@ def _initial(shape: tuple[int, ...]) -> Any:
 
 
 def trained(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
-    """The criterion: the learning rates have fallen to their end, and the gap to exact answers does not move any more.
+    """Return whether the learning rates have reached their end and the gap to exact answers has settled.
 
     It looks at the means of the validations in the last `span` iterations and in those before: at most `flat` points
     of percent apart. That the network kept is within `gap` percent is asked for beside it (`Learner.validate`).
@@ -278,7 +278,7 @@ def trained(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
 
 
 def describe(params: PlusParams) -> dict[str, Any]:
-    """What the weights' card says of the data."""
+    """Describe the data for the model card."""
     _, types, error = known(params.interference, params.history)
     return {
         "models": list(types),

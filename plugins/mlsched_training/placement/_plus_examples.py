@@ -40,7 +40,7 @@ class Asked:
     speeds: Speeds
 
     def question(self) -> Question:
-        """What the policy sees of it."""
+        """Return the observation of the policy."""
         return Question(self.instance, self.speeds)
 
 
@@ -77,7 +77,7 @@ def drawn(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jo
 
 
 def exact(asked: Asked) -> tuple[Plan, bool]:
-    """The best plan that the exact solver finds within the work limit, and whether it is proven to be optimal."""
+    """Return the best plan of the exact solver within the work limit, and whether it is proven optimal."""
     start, _ = registry().solver("placement", "local-search")
     solver, _ = registry().solver("placement", "cp-sat")
     hint = start.function(asked.instance, rng=np.random.default_rng(0), moves=MOVES, rounds=1)
@@ -88,7 +88,7 @@ def exact(asked: Asked) -> tuple[Plan, bool]:
 
 
 def solved(questions: list[Asked], keep: str) -> list[tuple[Plan, bool]]:
-    """The exact answer to each question, and whether it is proven.
+    """Return the exact answer to each question, and whether it is proven.
 
     keep: a file in which the answers are looked for and kept ("": nowhere).
     """
@@ -104,7 +104,7 @@ def solved(questions: list[Asked], keep: str) -> list[tuple[Plan, bool]]:
 
 
 def _read(keep: str, digest: str) -> Any:
-    """The kept answers to the questions of a digest, or None."""
+    """Return the stored answers to the questions of a digest, or None."""
     if not keep or not Path(keep).exists():
         return None
     kept = json.loads(Path(keep).read_text(encoding="utf-8"))
@@ -151,7 +151,7 @@ def _leads(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> An
 
 
 def _twin(states: States, goal: Any, job: int, server: int, part: Any) -> int:
-    """The server that hosts the part in the plan; the chosen one is equal to it."""
+    """Return the server of the part in the plan, which equals the chosen server."""
     if states.touched[0, server]:
         return server
     classes = states.question.classes

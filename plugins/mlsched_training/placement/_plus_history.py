@@ -25,7 +25,7 @@ Draw = Callable[[np.random.Generator], Instance]
 
 
 def synthetic(kind: str) -> Draw:
-    """Instances of the paper's testbed with one kind of interference, from a quiet cluster to a full one."""
+    """Return instances of the paper's testbed with one kind of interference, from idle to full clusters."""
 
     def draw(rng: np.random.Generator) -> Instance:
         return generate(rng, contention=rng.uniform(0.4, 1.2), model=kind, all_reduce=float(rng.choice([0.0, 0.3])))
@@ -34,7 +34,7 @@ def synthetic(kind: str) -> Draw:
 
 
 def fit(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Any], tuple[str, ...], float]:
-    """Tables of the speed model (tensor -> float32), its types, and its mean relative error on held-out jobs.
+    """Return tables of the speed model (tensor -> float32), its types, and its mean relative error on other jobs.
 
     draw(rng): an instance of the cluster; new jobs of such are placed at random until there are `jobs` with those that
     run. The last tenth is held out. Fitted are the coefficients of `plus_speeds`, at least 0, by the
@@ -80,7 +80,7 @@ def _history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any,
 
 
 def _row(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Any:
-    """Workers and PSs of other jobs by type, and the network terms, of job a on server s."""
+    """Return workers and PSs of other jobs by type, and the network terms, of job a on server s."""
     others = np.arange(len(kinds)) != a
     row = np.zeros(2 * count + 2)
     np.add.at(row, kinds[others], w[others, s])
@@ -90,7 +90,7 @@ def _row(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) 
 
 
 def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
-    """Every new job task by task on any server with room, or nowhere when it does not fit whole."""
+    """Place every new job task by task on random servers with space, or not at all if it does not fit completely."""
     w, p = np.zeros((2, len(instance.job_type), len(instance.server_free)), dtype=np.int64)
     free = instance.server_free.copy()
     for j in rng.permutation(len(w)).tolist():
@@ -115,7 +115,7 @@ def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
 
 
 def _predicted(table: Any, rows: Any, owner: Any, types: Any) -> Any:
-    """Predicted slowdown of every job: that of its slowest server."""
+    """Return the predicted slowdown of every job, that of its slowest server."""
     predicted = np.ones(len(types))
     np.maximum.at(predicted, owner, 1 + (rows * table[types[owner]]).sum(axis=1))
     return predicted

@@ -27,14 +27,14 @@ OWN_WORKER, OWN_PS, OTHER = 10.0, 1.0, 0.1
 
 
 def flat_inputs(kind: Any, on: Any, types: int) -> Any:
-    """The paper's input (rows x features): x, then w and p, then d. kind: rows x N; on: rows x M x N x 2."""
+    """Return the paper's input (rows x features): x, then w and p, then d. kind: rows x N; on: rows x M x N x 2."""
     x = (kind[..., None] == np.arange(types)).astype(np.float32)
     parts = (x, on.sum(axis=1), on)
     return np.concatenate([part.reshape(len(kind), -1) for part in parts], axis=1, dtype=np.float32)
 
 
 def job_inputs(kind: Any, on: Any, types: int) -> Any:
-    """What the form "jobs" looks at, for every slot (rows x N x features)."""
+    """Return the inputs of the form "jobs" for every slot (rows x N x features)."""
     x = (kind[..., None] == np.arange(types)).astype(np.float32)
     own = np.asarray(on, dtype=np.float32)
     by_type = np.einsum("bmnk,bnl->bmkl", own, x)
@@ -54,7 +54,7 @@ class Speeds:
         self.net, self.form, self.types = Mlp(tensors), form, types
 
     def __call__(self, kind: Any, on: Any) -> Any:
-        """Relative speed (rows x N) of the jobs of some states; 0 in slots without a job or without tasks."""
+        """Return relative speeds (rows x N) of the jobs of some states; 0 in slots without a job or without tasks."""
         there = (kind != NOBODY) & on.any(axis=(1, 3))
         speeds = np.zeros(kind.shape, dtype=np.float32)
         if self.form == "flat":
@@ -66,7 +66,7 @@ class Speeds:
 
 
 def speeds(weights: Weights) -> Speeds:
-    """The reward model in a file of weights."""
+    """Return the reward model in a weights file."""
     form, models = weights.card["recipe"].get("form"), weights.card["data"].get("models")
     if form not in FORMS or not isinstance(models, list):
         raise InvalidFile(f"{weights.source}: its card lacks form or models; `mlsched train harmony-reward` makes one")

@@ -60,5 +60,5 @@ def placement(rng: np.random.Generator, kind: str = "pairwise", servers: int = 6
 
 
 def slowdowns(instance: Instance) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """The measured slowdown of each running job: time over time alone."""
+    """Return the measured slowdown of each running job: its time divided by its isolated time."""
     return np.asarray(Pace(instance).at_server(instance.run_workers.T, instance.run_ps.T).max(axis=0) / 1000)

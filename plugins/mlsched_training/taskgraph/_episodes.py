@@ -1,4 +1,4 @@
-"""Runs to learn from: workloads, runs of a policy whose choices are kept, and MLF-H's rounds as the same choices."""
+"""Training data: workloads, runs of a policy with their choices, and MLF-H's rounds as the same choices."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from mlsched.simulation.wake import Wake
 
 Floats = npt.NDArray[np.float32]
 
-#: Seeds below 100,000 are left to tests and measurements; validation workloads have those from 100,000 on, training
-#: workloads those from 1,000,000 on.
+#: First seeds of validation and training workloads; seeds below 100,000 are reserved for tests and measurements.
 VALIDATION, TRAINING = 100_000, 1_000_000
-#: The world and the cadence of the evaluation (`papers/mlfs/measure.py`); usage is drawn by period.
+#: Options and cadence of the evaluation (`papers/mlfs/measure.py`); usage is drawn by period.
 WORLD: dict[str, Any] = {
     "usage": "drawn",
     "usage_every": 600,
@@ -34,15 +33,24 @@ WORLD: dict[str, Any] = {
     "pausing": "keep",
 }
 WAKE = "events+interval:600"
-#: Offered load at x = 1 there.
+#: Offered load of the evaluation at x = 1.
 LOAD = 0.6
 
 
 def workload(seed: int, jobs: int, servers: int, hours: float, x: float, first: bool, pause: float = 0.0) -> Jobs:
-    """Half of a workload of MLFS' cluster with twice as many jobs: training sees the first one, validation the other.
+    """Return the first or second half of a workload of MLFS' cluster with twice as many jobs.
 
-    So a policy is trained on the first 50 % of what comes, as in Section 4.1. x: the load, in the evaluation's.
-    pause: what a pause costs, seconds.
+    Training uses first halves and validation second halves, so a policy is trained on the first 50 % of the arrivals
+    (Section 4.1).
+
+    Args:
+        seed: Random seed.
+        jobs: Number of jobs.
+        servers: Number of servers.
+        hours: Median running time in hours.
+        x: Load relative to the evaluation's.
+        first: Return the first half.
+        pause: Cost of a pause in seconds.
     """
     whole = mlfs(jobs=2 * jobs, seed=seed, servers=servers, hours=hours, load=LOAD * x)
     kept = np.arange(jobs) + (0 if first else jobs)
@@ -52,14 +60,14 @@ def workload(seed: int, jobs: int, servers: int, hours: float, x: float, first: 
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Choices of a run. rows: of each the rows that could be chosen; row: which was; time: when, ticks."""
+    """Choices of a run: the `rows` of each, the chosen `row`, and the `time` in ticks."""
 
     rows: list[Floats]
     row: list[int]
     time: list[int]
 
     def keep(self, due: Allocation, row: int, seen: Floats | None = None) -> None:
-        """Note a choice; what there is no choice about is left out."""
+        """Record a choice, unless it has only one row."""
         mask = due.mask
         if mask.sum() > 1:
             self.rows.append((due.rows() if seen is None else seen)[mask])
@@ -68,12 +76,19 @@ class Choices:
 
 
 def nothing() -> Choices:
-    """No choice yet."""
+    """Return an empty record."""
     return Choices([], [], [])
 
 
 def episode(load: Jobs, answer: Callable[[Snapshot, np.random.Generator], Round], seed: int, usage: int) -> Segments:
-    """The log of a run of a rule over a workload. usage: seed of what tasks use."""
+    """Return the log of a run of a rule over a workload.
+
+    Args:
+        load: The workload.
+        answer: The rule.
+        seed: Random seed of the run.
+        usage: Seed of the usage of tasks.
+    """
     world = IterationWorld(load, Options(**WORLD, usage_seed=usage))
 
     def call(snapshot: Any, memory: Any, rng: np.random.Generator) -> tuple[Round, Any]:
@@ -86,7 +101,15 @@ def episode(load: Jobs, answer: Callable[[Snapshot, np.random.Generator], Round]
 def sampled(
     load: Jobs, choose: Callable[[Any, Any], int], seed: int, usage: int, queueing: str = "held"
 ) -> tuple[Choices, Segments]:
-    """A run in which `choose(rows with nothing allowed left out, rng) -> index` is asked, and its choices."""
+    """Run a policy `choose(allowed rows, rng) -> index` over a workload, and return the log and the choices.
+
+    Args:
+        load: The workload.
+        choose: The policy.
+        seed: Random seed of the run.
+        usage: Seed of the usage of tasks.
+        queueing: "held" or "iteration".
+    """
     kept = nothing()
 
     def answer(snapshot: Snapshot, rng: np.random.Generator) -> Round:
@@ -102,7 +125,14 @@ def sampled(
 
 
 def of_mlf_h(load: Jobs, seed: int, usage: int, queueing: str = "held") -> tuple[Choices, Segments]:
-    """A run of MLF-H, and its rounds as choices."""
+    """Run MLF-H over a workload, and return the log and its rounds as choices.
+
+    Args:
+        load: The workload.
+        seed: Random seed of the run.
+        usage: Seed of the usage of tasks.
+        queueing: "held" or "iteration".
+    """
     kept, given = nothing(), Settings(queueing=queueing)
 
     def answer(snapshot: Snapshot, rng: np.random.Generator) -> Round:
@@ -148,7 +178,7 @@ def follow(
             if not len(at):
                 return False
         elif comers and due.away and comers[0][0] not in first:
-            at = []  # what gave way returns before the others start
+            at = []  # preempted tasks return before other tasks start
         else:
             at = np.flatnonzero(tasks == comers[0][0]) if comers else []
             if (comers and not len(at)) or not (len(at) or due.mask[0]):

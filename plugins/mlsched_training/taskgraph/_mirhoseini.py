@@ -52,7 +52,7 @@ class MirhoseiniParams(ValidatedFields):
 
 
 class MovingAverage:
-    """A placement policy in training."""
+    """Placement policy in training."""
 
     def __init__(self, params: MirhoseiniParams, seed: int, device: str) -> None:
         self.params, self.seed = params, seed
@@ -65,7 +65,7 @@ class MovingAverage:
         return workload(seed, p.jobs, p.servers, p.hours, x, first)
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """Place the jobs of some workloads, and learn from how fast they then run."""
+        """Place the jobs of some workloads, and learn from their speeds."""
         p, rng = self.params, np.random.default_rng([self.seed, iteration])
         net, kept, gains, rewards = Mlp(self.weights()), nothing(), list[float](), list[float]()
         for seed, x in zip(
@@ -77,7 +77,7 @@ class MovingAverage:
                 kept.row.extend(choices.row)
                 before = reward if self.average is None else self.average
                 gains += [reward - before] * len(choices.row)
-                # As it is kept in a checkpoint, so that a resumed training goes on to the bit.
+                # Rounded as in a checkpoint, so that a resumed training gives the same bits.
                 self.average = float(np.float32(p.moving * before + (1 - p.moving) * reward))
                 rewards.append(reward)
         gain = np.array(gains)
@@ -92,28 +92,28 @@ class MovingAverage:
         return {"reward": float(np.mean(rewards)), "loss": float(np.mean(losses))}
 
     def validate(self) -> Validation:
-        """Minus the mean reward of the validation workloads' jobs."""
+        """Return minus the mean reward of the jobs of the validation workloads."""
         net = Mlp(self.weights())
         rewards = [reward for k, load in enumerate(self.held_out) for _, reward in played(load, net, 0, k, greedy=True)]
         return Validation(-float(np.mean(rewards)))
 
     def weights(self) -> dict[str, Any]:
-        """The network's tensors."""
+        """Return the tensors of the network."""
         return self.scorer.weights()
 
     def state(self) -> dict[str, Any]:
-        """The network, Adam and the moving average."""
+        """Return the state of the network, of Adam and of the moving average."""
         average = np.array([] if self.average is None else [self.average], dtype=np.float32)
         return {**self.scorer.state(), "average": average}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         self.scorer.restore(state)
         self.average = float(state["average"][0]) if len(state["average"]) else None
 
 
 def played(load: Jobs, net: Mlp, seed: int, usage: int, *, greedy: bool) -> list[tuple[Choices, float]]:
-    """The choices and the reward of every job that was placed in a run of the policy."""
+    """Return the choices and the reward of every placed job in a run of the policy."""
     choices = list[tuple[Choices, float]]()
 
     def answer(snapshot: Any, rng: Any) -> Any:
@@ -137,7 +137,7 @@ def played(load: Jobs, net: Mlp, seed: int, usage: int, *, greedy: bool) -> list
 
 
 def describe(params: MirhoseiniParams) -> dict[str, Any]:
-    """For the model card."""
+    """Describe the data for the model card."""
     return {
         "source": "synthetic:mlfs-cluster",
         "models": list(ALGORITHMS),

@@ -1,10 +1,10 @@
 """MLF-RL's training (MLFS, Section 3.4): what MLF-H did first, then REINFORCE on the reward of Eq. 7.
 
 Iteration 1 imitates: MLF-H runs, and the network learns its choices (`begin="mlf-h"`; Section 3.4: "MLFS initially runs
-MLF-H for a certain time period and uses the data to train MLF-RL"). With `begin="random"` there is none: the network
-starts from random scheduling (Section 4.1). With `queueing="iteration"`, what runs competes anew at each round, and the
-teacher is MLF-H under that interpretation. Every other iteration runs K episodes on each of S workloads; all choices
-of a decision at time t are credited with the reward from t to t + t_m, discounted by eta every step.
+MLF-H for a certain time period and uses the data to train MLF-RL"). Without imitation (`begin="random"`), the
+network starts from random scheduling (Section 4.1). With `queueing="iteration"`, running jobs compete again in every
+round, and the teacher is MLF-H under that interpretation. Every other iteration runs K episodes on each of S workloads;
+all choices of a decision at time t are credited with the reward from t to t + t_m, discounted by eta every step.
 
 Interpretations and simplifications. The paper refers to a textbook for its training: here it is REINFORCE with Adam.
 The baseline is the mean of the other episodes of the same workload at the same t ("paired"; arrivals, which no choice
@@ -99,12 +99,12 @@ class MlfRlParams(ValidatedFields):
         self.reward()
 
     def reward(self) -> Reward:
-        """Eq. 7 with these weights."""
+        """Return Eq. 7 with these weights."""
         return Reward(self.beta1, self.beta2, self.beta3, self.beta4, self.beta5)
 
 
 class Reinforce:
-    """An MLF-RL in training."""
+    """MLF-RL in training."""
 
     def __init__(self, params: MlfRlParams, seed: int, device: str) -> None:
         self.params, self.seed = params, seed
@@ -130,7 +130,7 @@ class Reinforce:
     # -- imitation ----------------------------------------------------------------------------------------------------
 
     def _imitate(self) -> float:
-        """Learn MLF-H's choices on its own runs; the last loss."""
+        """Learn the choices of MLF-H in its runs, and return the last loss."""
         p, rng = self.params, np.random.default_rng([self.seed, 1])
         kept = nothing()
         for seed, x in self._draw(rng, p.runs):
@@ -147,7 +147,7 @@ class Reinforce:
         return loss
 
     def _draw(self, rng: np.random.Generator, count: int) -> list[tuple[int, float]]:
-        """Seeds and loads of training workloads."""
+        """Draw seeds and loads of training workloads."""
         seeds = rng.integers(TRAINING, 10**9, count).tolist()
         return list(zip(seeds, rng.uniform(self.params.low, self.params.high, count).tolist(), strict=True))
 
@@ -182,7 +182,7 @@ class Reinforce:
         return {"reward": float(np.mean(rewards)), "choices": float(len(gain)), "loss": float(np.mean(losses))}
 
     def _advantages(self, runs: Sequence[Choices], ends: Sequence[tuple[Any, Any]]) -> list[Any]:
-        """Of each episode's choices: the discounted reward, less that of the workload's other episodes if paired."""
+        """Return the discounted reward of each episode's choices, less that of the other episodes if paired."""
         p, advantages = self.params, []
         for mine, choices in enumerate(runs):
             at = np.array(choices.time, dtype=np.float64)
@@ -194,7 +194,7 @@ class Reinforce:
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
-        """Minus the mean reward of the validation workloads; MLF-H must not be better."""
+        """Return minus the mean reward of the validation workloads, which must be at least as good as MLF-H's."""
         net, queueing = Mlp(self.weights()), self.params.queueing
 
         def answer(snapshot: Any, rng: Any) -> Any:
@@ -217,20 +217,20 @@ class Reinforce:
         return float(np.mean([self.judge.of_jobs(load, log).mean() for load, log in pairs]))
 
     def weights(self) -> dict[str, Any]:
-        """The network's tensors."""
+        """Return the tensors of the network."""
         return self.scorer.weights()
 
     def state(self) -> dict[str, Any]:
-        """The network and Adam."""
+        """Return the state of the network and of Adam."""
         return self.scorer.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         self.scorer.restore(state)
 
 
 def _ends(load: Jobs, log: Segments, reward: Reward) -> tuple[Any, Any]:
-    """When each job ended, and what it came to."""
+    """Return the end and the reward of each finished job."""
     columns = log.columns()
     ended = load.arrival.copy()
     np.maximum.at(ended, columns["job"], columns["end"])
@@ -238,13 +238,13 @@ def _ends(load: Jobs, log: Segments, reward: Reward) -> tuple[Any, Any]:
 
 
 def trained(params: MlfRlParams, curve: Sequence[Mapping[str, float]]) -> bool:
-    """Whether the validation reward has come to rest."""
+    """Return whether the validation reward has settled."""
     seen = [entry["validation_reward"] for entry in curve if "validation_reward" in entry]
     return at_rest(seen, params.span, params.flat)
 
 
 def describe(params: MlfRlParams) -> dict[str, Any]:
-    """For the model card."""
+    """Describe the data for the model card."""
     return {
         "source": "synthetic:mlfs-cluster",
         "models": list(ALGORITHMS),

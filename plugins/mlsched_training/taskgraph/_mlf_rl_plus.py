@@ -71,12 +71,12 @@ class MlfRlPlusParams(ValidatedFields):
 
     @property
     def loads(self) -> tuple[float, float]:
-        """x, low and high."""
+        """Return the loads x, low and high."""
         return self.low, self.high
 
 
 class Evolution:
-    """An MLF-RL-plus in training."""
+    """MLF-RL-plus in training."""
 
     def __init__(self, params: MlfRlPlusParams, seed: int, device: str) -> None:
         self.params, self.seed = params, seed
@@ -124,7 +124,7 @@ class Evolution:
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
-        """The mean completion time by that of the order that training began with."""
+        """Return the mean completion time divided by that of the initial order."""
         found = self._jct(self.held_out, self.mean)
         gains = [100 * (1 - new / old) for new, old in zip(found, self.teacher, strict=True)]
         whole = np.mean(gains, axis=0)
@@ -135,33 +135,33 @@ class Evolution:
         return Validation(1 - gain / 100, meets=gain > half, figures=figures)
 
     def weights(self) -> dict[str, Any]:
-        """A layer without hidden ones: the running mean of the weights."""
+        """Return one layer, the running mean of the weights."""
         return {"0.weight": self.mean[None].copy(), "0.bias": np.zeros(1, dtype=np.float32)}
 
     def state(self) -> dict[str, Any]:
-        """The weights and their running mean."""
+        """Return the weights and their running mean."""
         return {"now": self.now, "mean": self.mean}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         self.now, self.mean = state["now"].copy(), state["mean"].copy()
 
 
 def begin(exponent: float) -> Any:
-    """The weights of the order by the time left x size^exponent."""
+    """Return the weights of the order by the time left x size^exponent."""
     weights = np.zeros(FEATURES, dtype=np.float32)
     weights[[LEFT, SIZE]] = 1, exponent
     return weights
 
 
 def trained(params: MlfRlPlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
-    """Whether the validation score has come to rest."""
+    """Return whether the validation score has settled."""
     seen = [entry["validation"] for entry in curve if "validation" in entry]
     return at_rest(seen, params.span, params.flat)
 
 
 def describe(params: MlfRlPlusParams) -> dict[str, Any]:
-    """For the model card."""
+    """Describe the data for the model card."""
     return {
         "source": "synthetic:mlfs-cluster",
         "models": list(ALGORITHMS),

@@ -3,8 +3,8 @@
 A job runs, or waits, whole; it takes what it asks for of the sum over all nodes, wherever that is, and of GPUs what no
 other can have beside it (`simulation/bound/pieces.py`, `thirds`). What differs from the iteration engine: nothing is
 lost by splitting a job over nodes, by transfers or by using too much, but for a `stretch` of all running times alike.
-So it says nothing about hosts, and what a policy has learned is measured in the engine. It is some hundred times as
-fast: a batch of clusters goes from event to event together.
+It has no hosts, so trained policies are measured in the engine. It is about a hundred times as fast, because all
+clusters of a batch are stepped together.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Clusters:
     amount: Floats
 
     def repeated(self, times: int) -> Clusters:
-        """All of them so many times, one copy of all after the other."""
+        """Return `times` copies of all clusters, one copy of all after another."""
         return Clusters(*(np.tile(getattr(self, f.name), (times, 1)) for f in dataclasses.fields(self)))
 
 
 @functools.lru_cache(maxsize=4096)
 def columns(seed: int, jobs: int, servers: int, hours: float, x: float) -> tuple[Floats, ...]:
-    """A workload of MLFS' cluster at x times its load, as the fields of `Clusters`, without the first axis."""
+    """Return a workload of MLFS' cluster at x times its load, as fields of `Clusters` without the first axis."""
     load = mlfs(jobs=jobs, seed=seed, servers=servers, hours=hours, load=LOAD * x)
     load = load.replace(min_iterations=load.max_iterations)
     found = pieces(load)
@@ -75,7 +75,15 @@ def columns(seed: int, jobs: int, servers: int, hours: float, x: float) -> tuple
 
 
 def clusters(seeds: Sequence[int], jobs: int, servers: int, hours: float, x: float) -> Clusters:
-    """The workloads of these seeds."""
+    """Return the workloads of some seeds.
+
+    Args:
+        seeds: The seeds.
+        jobs: Number of jobs.
+        servers: Number of servers.
+        hours: Median running time in hours.
+        x: Load relative to the evaluation's.
+    """
     found = [columns(seed, jobs, servers, hours, x) for seed in seeds]
     names = (field.name for field in dataclasses.fields(Clusters))
     stacked: dict[str, Any] = dict(zip(names, (np.stack(each) for each in zip(*found, strict=True)), strict=True))
@@ -83,10 +91,14 @@ def clusters(seeds: Sequence[int], jobs: int, servers: int, hours: float, x: flo
 
 
 def mean_jct(batch: Clusters, order: Order, *, price: float, stretch: float, every: float) -> Floats:
-    """clusters: the mean time from a job's arrival to its end, hours, where jobs are served in this order.
+    """Return the mean hours from arrival to end of the jobs served in an order, shape (clusters,).
 
-    price: of a pause; stretch: factor on true running times; every: the order is made anew at arrivals and ends, and so
-    often besides, while somebody waits. Hours.
+    Args:
+        batch: The clusters.
+        order: The order.
+        price: Cost of a pause in hours.
+        stretch: Factor on true running times.
+        every: Hours between recomputations of the order while jobs wait, in addition to those at arrivals and ends.
     """
     run = _Run(batch, price, stretch)
     while run.goes_on():
@@ -95,7 +107,7 @@ def mean_jct(batch: Clusters, order: Order, *, price: float, stretch: float, eve
 
 
 class _Run:
-    """The state of a batch; each cluster has its own clock."""
+    """State of a batch; each cluster has its own clock."""
 
     def __init__(self, batch: Clusters, price: float, stretch: float) -> None:
         shape = batch.arrival.shape
@@ -110,11 +122,11 @@ class _Run:
         self.rows = np.arange(shape[0])
 
     def goes_on(self) -> bool:
-        """Whether some job of some cluster has not ended."""
+        """Return whether a job of a cluster has not ended."""
         return not bool(self.ended.all())
 
     def step(self, order: Order, every: float) -> None:
-        """Serve all clusters, and let each come to its next event."""
+        """Serve all clusters, and advance each to its next event."""
         there = self.arrived & ~self.ended
         width = max(1, int(there.sum(axis=1).max()))
         at = np.argsort(~there, axis=1, kind="stable")[:, :width]
@@ -166,7 +178,7 @@ class _Run:
         return chosen
 
     def _change(self, runs: Any) -> None:
-        """From now on these run: what goes on after a pause owes its price."""
+        """Change the running jobs; a job that continues after a pause owes the cost."""
         paused, comes = self.runs & ~runs, runs & ~self.runs
         self.last = np.where(paused, self.now[:, None].astype(np.float32), self.last)
         self.owed = np.where(comes & self.begun, self.price, self.owed)
@@ -174,7 +186,7 @@ class _Run:
         self.runs = runs
 
     def _advance(self, every: float, waits: Any) -> None:
-        """Each cluster's clock goes to its next arrival, end, or wake."""
+        """Advance the clock of each cluster to its next arrival, end, or wake."""
         batch, after = self.batch, self.arrived.sum(axis=1)
         jobs = batch.arrival.shape[1]
         end = np.where(self.runs, self.left + self.owed, NEVER).min(axis=1)

@@ -1,4 +1,4 @@
-"""When a curve of validations has come to rest."""
+"""Criterion for a settled curve of validations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def at_rest(seen: Sequence[float], span: int, flat: float) -> bool:
-    """Whether the mean of the last `span` is within the share `flat` of the mean of as many before them."""
+    """Return whether the means of the last `span` entries and of the `span` before differ by at most a share `flat`."""
     if len(seen) < 2 * span:
         return False
     last, before = np.mean(seen[-span:]), np.mean(seen[-2 * span : -span])

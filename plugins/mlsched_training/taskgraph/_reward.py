@@ -1,10 +1,11 @@
-"""The reward of MLF-RL (MLFS, Eq. 7): what the jobs that ended came to, in the five objectives of Eq. 1.
+"""Reward of MLF-RL (MLFS, Eq. 7): the five objectives of Eq. 1 over the jobs that ended.
 
-Interpretations. Eq. 1 prints all five with the sign of the opposite sense; here more is better of each. Each objective
-is taken job by job and counts when the job ends, the first time at which it is known; so the sum over a time is of what
-ended in it, and the mean over all jobs is Eq. 7 of a run, between 0 and 1. The printed 1/JCT and 1/bandwidth have no
-common unit and are infinite at 0: each is 1/(1 + x/x0), where x0 is the job's running time undisturbed on one node with
-all of its iterations, and its whole volume were every edge between nodes. The weights are divided by their sum.
+Interpretations: Eq. 1 has the opposite sign for all five objectives; here, larger is better for each. Each objective is
+computed per job and counts when the job ends, because it is unknown before. The sum over a period therefore covers the
+jobs that ended in it, and the mean over all jobs is Eq. 7 of a run, between 0 and 1. The printed 1/JCT and 1/bandwidth
+have different units and are infinite at 0, so each is replaced by 1/(1 + x/x0). For JCT, x0 is the undisturbed running
+time on one node with all iterations. For bandwidth, x0 is the volume if every edge were between nodes. The weights are
+divided by their sum.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Reward(ValidatedFields):
-    """beta1 to beta5: weights of JCT, deadlines met, bandwidth, accuracy requirements met, accuracy (Section 4.1)."""
+    """Weights beta1 to beta5 of JCT, met deadlines, bandwidth, met accuracy requirements and accuracy (Section 4.1)."""
 
     beta1: NotNegative = 0.5
     beta2: NotNegative = 0.55
@@ -41,7 +42,7 @@ class Reward(ValidatedFields):
         check_range("beta1 to beta5", sum(dataclasses.astuple(self)), 0, open_low=True)
 
     def objectives(self, workload: Jobs, log: Segments) -> Floats:
-        """5 x jobs: each objective of each job, within [0, 1]. Of a job that has not ended, it means nothing."""
+        """Return the objectives in [0, 1], shape (5, jobs); values of unfinished jobs are undefined."""
         outcomes = outcome.jobs(workload, log)
         alone, sent = references(workload)
         return np.stack(
@@ -55,13 +56,13 @@ class Reward(ValidatedFields):
         )
 
     def of_jobs(self, workload: Jobs, log: Segments) -> Floats:
-        """jobs: the weighted sum of each job that has ended."""
+        """Return the weighted sum of each finished job, shape (jobs,)."""
         weights = np.array(dataclasses.astuple(self))
         return np.asarray(weights / weights.sum() @ self.objectives(workload, log))
 
 
 def references(workload: Jobs) -> tuple[Floats, Floats]:
-    """jobs: ticks of all iterations, undisturbed and on one node, and their volume were every edge between nodes."""
+    """Return each job's undisturbed ticks on one node, and its volume with every edge between nodes, shape (jobs,)."""
     paces, most = Paces(workload), workload.max_iterations
     alone = np.zeros(len(most))
     for job in range(len(most)):
@@ -77,10 +78,18 @@ def references(workload: Jobs) -> tuple[Floats, Floats]:
 
 
 def returns(ended: Floats, reward: Floats, at: Floats, step: float, steps: int, eta: float) -> Floats:
-    """The reward of decisions at times `at`: the sum over i = 0..steps - 1 of eta^i x what the jobs that ended in the
-    (i+1)-th `step` after it came to (Section 3.4; t_m is `steps` steps).
+    """Return the discounted rewards of decisions (Section 3.4).
 
-    ended, reward: of each job that has ended, when, and what it came to.
+    The reward of a decision is the sum over i = 0..steps - 1 of eta^i times the rewards of the jobs that ended in the
+    (i+1)-th `step` after it; t_m is `steps` steps.
+
+    Args:
+        ended: Time of the end of each finished job.
+        reward: Reward of each finished job.
+        at: Times of the decisions.
+        step: Length of a step.
+        steps: Number of steps.
+        eta: Discount per step.
     """
     sums = np.zeros(len(at))
     order = np.argsort(ended, kind="stable")

@@ -1,4 +1,4 @@
-"""A network that scores the rows of choices, in training: the gradient of the log-probability of what was chosen."""
+"""Network in training that scores the rows of choices, by the gradient of their log-probability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlsched_training.taskgraph._episodes import Choices
 
 
 class Scorer:
-    """Two hidden layers and one score per row; a row's chance is its share in the softmax over its choice's rows."""
+    """Network of two hidden layers and one score per row; probabilities are the softmax over the rows of a choice."""
 
     def __init__(self, inputs: int, hidden: int, seed: int, device: str) -> None:
         t = torch()
@@ -23,7 +23,15 @@ class Scorer:
         self.optimiser = t.optim.Adam(self.parameters)
 
     def learn(self, kept: Choices, weight: Any, chosen: Any, rate: float, entropy: float = 0.0) -> float:
-        """A step of Adam on -weight x log-probability of these choices, less the entropy's bonus; the loss."""
+        """Run a step of Adam on -weight x log-probability of the choices minus the entropy bonus; return the loss.
+
+        Args:
+            kept: The choices.
+            weight: Weight of each choice.
+            chosen: Numbers of the choices of this step.
+            rate: Learning rate.
+            entropy: Weight of the entropy bonus.
+        """
         t = torch()
         rows = [kept.rows[k] for k in chosen.tolist()]
         counts = np.array([len(r) for r in rows])
@@ -45,18 +53,18 @@ class Scorer:
         return float(loss.detach())
 
     def forget(self) -> None:
-        """Begin with another loss: what Adam remembers is of this one."""
+        """Reset Adam, whose state belongs to the previous loss."""
         self.optimiser.state.clear()
 
     def weights(self) -> dict[str, Any]:
-        """The network's tensors."""
+        """Return the tensors of the network."""
         return layer_state(self.layers)
 
     def state(self) -> dict[str, Any]:
-        """The network and Adam."""
+        """Return the state of the network and of Adam."""
         return {**self.weights(), **adam_state(self.optimiser, self.parameters)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         restore_layers(self.layers, state)
         restore_adam(self.optimiser, self.parameters, state)

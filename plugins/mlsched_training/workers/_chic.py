@@ -1,30 +1,31 @@
 """Chic's training: the modified cross-entropy method (Gong et al., 2019, Section 4.3, Algorithm 1).
 
 Each iteration samples N episodes with the current policy and one with uniform actions, keeps those whose cumulative
-reward reaches a quantile, and makes the actions taken in them likelier (Eq. 9). Interpretations and corrections:
+reward reaches a quantile, and increases the probability of their actions (Eq. 9). Interpretations and corrections:
 
-- Eqs. 3 and 9 sum pi; the likelihood that their text maximises is the sum of log pi.
-- Line 9's R_(floor((1 - rho) N)) with "the 0.3-quantile" (Section 5) keeps about 70 % of the episodes; read the other
-  way, the best 30 %: `keep`. The default is 30 %, as one would expect of a cross-entropy method.
-- Algorithm 1 and Section 5 both call their parameter alpha: Adam's learning rate is 0.01, the smoothing of line 11 is
-  a number of its own that the paper does not print: `smoothing`, 0.7 by default (Rubinstein and Kroese).
-- Line 10 solves Eq. 9; the paper does not say with how many steps of Adam: one pass over the decisions of the kept
-  episodes, in `steps` batches.
-- Line 4 draws a sequence of arrivals for every episode: `sequences="episode"`, the default. Whoever has a busy sequence
-  then has the better reward, because the punishments for empty slots weigh a hundred times as much as completion, and
-  selection follows the arrivals more than the actions. `sequences="iteration"`, ours, gives all episodes of an
-  iteration one sequence, so that what is selected is the actions.
-- "A sequence is chosen randomly from the examples": how many examples is not printed. `examples` says; 0 draws a new
-  one every time.
-- Section 4.4 says that Chic-Pair drops r_t2; it is r_t3 that a pair makes needless. r_t2 stays.
+- Eqs. 3 and 9 sum pi; the likelihood in their text is the sum of log pi.
+- Line 9's R_(floor((1 - rho) N)) with "the 0.3-quantile" (Section 5) keeps about 70 % of the episodes; in the
+  other reading, it keeps the best 30 %. The default of `keep` is 30 %, which is usual for a cross-entropy method.
+- Algorithm 1 and Section 5 both have a parameter alpha. Adam's learning rate is 0.01. The paper does not state the
+  smoothing of line 11, which is `smoothing`, 0.7 by default (Rubinstein and Kroese).
+- Line 10 solves Eq. 9, without a number of Adam's steps in the paper. Here it is one pass over the decisions of the
+  kept episodes, in `steps` batches.
+- Line 4 draws a sequence of arrivals for every episode (`sequences="episode"`, the default). Punishments for empty
+  slots then weigh a hundred times as much as completion, so episodes with busy sequences have better rewards, and the
+  selection depends more on arrivals than on actions. With our `sequences="iteration"`, all episodes of an iteration
+  share one sequence, so that the selection depends on actions.
+- "A sequence is chosen randomly from the examples": the paper does not state their number, which is `examples`; 0
+  draws a new sequence every time.
+- Section 4.4 drops r_t2 for Chic-Pair, but pairs make r_t3 unnecessary. Here r_t2 is kept.
 
-Two protocols say when a training has ended and which of its policies it comes to:
+Two protocols define the end of a training and the resulting policy:
 
-- "paper" (Section 5): the policy with the shortest average completion time on the validation sequences, which are gone
-  through every two iterations. The number of iterations K is not printed: `length`. The untrained network is no choice.
-- "settled", ours: the training goes on until its reward settles (`_rewards.settled`), and only a policy with few
-  punished actions may be chosen. With `sequences=episode`, or with `keep=0.7`, no training has come to that in the few
-  CPU minutes that were spent on it (research/notes/chic-training.md).
+- "paper" (Section 5): the policy with the shortest average completion time on the validation sequences, evaluated every
+  two iterations. The paper does not state the number of iterations K, which is `length`. The untrained network cannot
+  be selected.
+- "settled", ours: the training continues until its reward settles (`_rewards.settled`), and only a policy with few
+  punished actions can be selected. With `sequences=episode` or `keep=0.7`, trainings of a few CPU minutes did not reach
+  that (research/notes/chic-training.md).
 """
 
 from __future__ import annotations
@@ -48,21 +49,40 @@ from mlsched_training.workers.batch import Batch, Rewards
 
 @dataclasses.dataclass(frozen=True)
 class ChicParams(ValidatedFields):
-    """Every hyper-parameter of the paper, with its value there (Sections 5 and 6.1) or, where the paper prints none or
-    can be read in several ways, ours (see the module's docstring).
+    """Hyper-parameters of the training.
 
-    window: I. hidden: neurons of the hidden layers. dropout: in the first of them, while learning. episodes: N.
-    uniform: episodes of uniform actions added to them. jobs: W, jobs per episode. rate: arrivals per hour. keep: share
-    of the episodes that are kept. smoothing: share of the new parameters in line 11. learning_rate: Adam's. steps: of
-    Adam per iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation:
-    sequences; every: iterations between validations. examples: training sequences to draw from (0: new ones every
-    time). sequences: whether every "episode" draws one of its own, or every "iteration" one for all of its episodes.
-    protocol: see the module's docstring; length: iterations of a training by the paper's; punished, flat, span: the
-    criterion of the other, see `_rewards.settled`. limit: most steps of a decision phase. floor: what a re-schedule
-    costs. void: what the void action is for - "ends": the network may take it at any time, and it ends the phase;
-    "forced": it is taken only where nothing else can be done (the states S' of Eq. 6), as Section 4.2's decision phase
-    ends by Conditions 1 and 2 alone; "waits": it may be taken at any time, changes nothing and is not punished. masked:
-    never take actions that change nothing (not the paper's).
+    Defaults are the paper's (Sections 5 and 6.1); the module's docstring explains ours for missing or ambiguous values.
+
+    Attributes:
+        window: Number of slots, I.
+        hidden: Neurons of the hidden layers.
+        dropout: Dropout in the first hidden layer during training.
+        episodes: Number of sampled episodes, N.
+        uniform: Number of additional episodes with uniform actions.
+        jobs: Number of jobs per episode, W.
+        rate: Arrivals per hour.
+        keep: Share of the episodes that are kept.
+        smoothing: Share of the new parameters in line 11.
+        learning_rate: Learning rate of Adam.
+        steps: Steps of Adam per iteration, which together are one pass.
+        p1: Punishment of actions for empty slots.
+        p2: Punishment of slots with only workers or only PSs.
+        unit_s: Seconds that count as 1 in r_t1.
+        validation: Number of validation sequences.
+        every: Iterations between validations.
+        examples: Number of training sequences; 0 draws new sequences every time.
+        sequences: "episode": each episode has its own sequence; "iteration": all episodes of an iteration share one.
+        protocol: "paper" or "settled", see the module's docstring.
+        length: Number of iterations of protocol "paper".
+        punished: Criterion of protocol "settled", as in `_rewards.settled`.
+        flat: As `punished`.
+        span: As `punished`.
+        limit: Largest number of steps of a decision phase.
+        floor: Cost of a re-schedule.
+        void: Meaning of the void action. "ends": always allowed, ends the phase. "forced": only allowed if no other
+            action is possible (the states S' of Eq. 6), since Section 4.2's decision phase ends by Conditions 1 and 2
+            only. "waits": always allowed, without effect or punishment.
+        masked: Exclude actions without effect (not in the paper).
     """
 
     window: Count = 3
@@ -99,19 +119,19 @@ class ChicParams(ValidatedFields):
 
     @property
     def layers(self) -> list[int]:
-        """Neurons of the hidden layers."""
+        """Return the numbers of neurons of the hidden layers."""
         return layers_of(self.hidden)
 
 
 class CrossEntropy:
-    """A Chic or Chic-Pair in training."""
+    """Chic or Chic-Pair in training."""
 
     def __init__(self, params: ChicParams, seed: int, device: str, *, pair: bool) -> None:
         t = torch()
         self.params, self.seed, self.device = params, seed, device
         self.phase = Phase(params.window, pair, params.limit, void_ends=params.void != "waits")
         self.rewards = Rewards(params.p1, params.p2, params.unit_s * 1000)
-        #: Whether it has learned anything: an untrained network is no policy to choose.
+        #: Whether it has been trained; an untrained network cannot be selected.
         self._begun = False
         seed_torch(seed, 0)
         sizes = [self.phase.feature_size(len(NAMES)), *params.layers, self.phase.actions]
@@ -132,7 +152,7 @@ class CrossEntropy:
     # -- one iteration ------------------------------------------------------------------------------------------------
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """Algorithm 1, lines 3 to 11."""
+        """Run lines 3 to 11 of Algorithm 1."""
         self._begun = True
         rng = np.random.default_rng([self.seed, iteration])
         batch = Batch(self._sequences(rng), self.phase, floor=self.params.floor, rewards=self.rewards)
@@ -150,7 +170,7 @@ class CrossEntropy:
         }
 
     def _sequences(self, rng: np.random.Generator) -> list[Any]:
-        """A sequence for every episode."""
+        """Return one sequence per episode."""
         p, count = self.params, self.params.episodes + self.params.uniform
         seeds = rng.integers(0, p.examples or 10**9, count)
         if p.sequences == "iteration":
@@ -158,9 +178,9 @@ class CrossEntropy:
         return [sequence(TRAINING + int(k), p.jobs, p.rate) for k in seeds]
 
     def _sample(self, batch: Batch, rng: np.random.Generator) -> tuple[Any, ...]:
-        """Features, actions, masks and episodes of every decision, and the account of the episodes' rewards.
+        """Return features, actions, masks and episodes of all decisions, and the account of the rewards.
 
-        The last `uniform` episodes take all actions alike (line 7).
+        The last `uniform` episodes take uniformly random actions (line 7).
         """
         net, account = Mlp(self.weights()), Account(batch)
         kept: list[tuple[Any, ...]] = []
@@ -172,14 +192,28 @@ class CrossEntropy:
         return (*(np.concatenate(column) for column in zip(*kept, strict=True)), account)
 
     def _act(self, net: Mlp, batch: Batch, rng: np.random.Generator, uniform: int = 0) -> Any:
-        """An action per episode, drawn from the network's distribution; uniformly in the last `uniform` episodes."""
+        """Draw one action per episode from the network's distribution.
+
+        Args:
+            net: The network.
+            batch: The episodes.
+            rng: Random generator.
+            uniform: Number of last episodes that draw uniformly.
+        """
         logits = net(batch.features)
         logits[len(logits) - uniform :] = 0
         allowed = allowed_actions(batch.mask, self.params.masked, self.params.void)
         return sample(np.where(allowed, logits, np.float32(-np.inf)), rng)
 
     def _learn(self, iteration: int, features: Any, actions: Any, masks: Any) -> float:
-        """Lines 10 and 11: some steps of Adam towards Eq. 9, then the smoothing. The mean loss of the last step."""
+        """Run lines 10 and 11: steps of Adam on Eq. 9, then the smoothing; return the mean loss of the last step.
+
+        Args:
+            iteration: Number of the iteration.
+            features: Features, shape (decisions, features).
+            actions: Actions, shape (decisions,).
+            masks: Masks, shape (decisions, actions).
+        """
         t = torch()
         before = [p.detach().clone() for p in self.parameters]
         x, a = (t.from_numpy(np.ascontiguousarray(v)).to(self.device) for v in (features, actions))
@@ -204,9 +238,9 @@ class CrossEntropy:
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
-        """Mean over the validation sequences of the average completion time, s; dropout is off.
+        """Return the average completion time over the validation sequences, in seconds, without dropout.
 
-        By the paper's protocol every policy that has learned may be chosen; by ours, one with few punished actions.
+        Protocol "paper" allows every trained policy; "settled" allows policies with few punished actions.
         """
         rng = np.random.default_rng([self.seed, 2**31])
         net, batch = Mlp(self.weights()), self.held_out
@@ -223,15 +257,15 @@ class CrossEntropy:
         return {str(k): layer for k, layer in enumerate(self.linear)}
 
     def weights(self) -> dict[str, Any]:
-        """The network's tensors."""
+        """Return the tensors of the network."""
         return layer_state(self._layers())
 
     def state(self) -> dict[str, Any]:
-        """The network and Adam."""
+        """Return the state of the network and of Adam."""
         return {**self.weights(), **adam_state(self.optimiser, self.parameters)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         self._begun = True
         restore_layers(self._layers(), state)
         restore_adam(self.optimiser, self.parameters, state)

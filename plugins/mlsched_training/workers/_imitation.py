@@ -1,4 +1,4 @@
-"""Examples for Chic-plus' imitation: random questions, and the worth of each job's work in LP-MPC's plan."""
+"""Examples for Chic-plus' imitation: random decisions, and the value of each job's work in LP-MPC's plan."""
 
 from __future__ import annotations
 

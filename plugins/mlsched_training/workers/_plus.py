@@ -5,7 +5,7 @@
    decision depends on.
 2. Evolution, in each later iteration: CMA-ES changes the weights of the linear layer and the scale of the rest, twelve
    numbers. Candidates are compared by the logarithms of completion times on the same new sequences of mixed loads.
-   Compiled code runs them (`_plus_runs.py`). LP-MPC looks ahead as if nobody else came; evolution sees who comes.
+   Compiled code runs them (`_plus_runs.py`). LP-MPC ignores future arrivals; evolution does not.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PlusParams(ValidatedFields):
 
 
 class JobWeights:
-    """A Chic-plus in training."""
+    """Chic-plus in training."""
 
     def __init__(self, params: PlusParams, seed: int, device: str) -> None:
         self.params, self.seed, self.device = params, seed, device

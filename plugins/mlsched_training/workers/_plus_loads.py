@@ -1,4 +1,4 @@
-"""The mixed loads on which Chic-plus evolves and is validated: arrival rates, cluster sizes and numbers of jobs."""
+"""Mixed loads on which Chic-plus evolves and is validated: arrival rates, cluster sizes and numbers of jobs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ VALIDATED = 3
 
 
 class Load(NamedTuple):
-    """A kind of sequence.
+    """Kind of workload sequence.
 
-    sequences: of a generation. jobs: of a sequence. rate: arrivals per hour and per cluster of the paper's size.
-    scale: size of the cluster over the paper's. floor: when a re-schedule loses iterations. least, most: iterations of
-    a job.
+    Attributes:
+        sequences: Number of sequences per generation.
+        jobs: Number of jobs per sequence.
+        rate: Arrivals per hour, for a cluster of the paper's size.
+        scale: Size of the cluster relative to the paper's.
+        floor: Condition under which a re-schedule loses iterations.
+        least: Least number of iterations of a job.
+        most: Greatest number of iterations of a job.
     """
 
     sequences: int
@@ -67,7 +72,7 @@ LOADS = (
 
 
 class Held:
-    """The validation sequences of some loads, with the mean completion time that a plain weight reaches on each.
+    """Validation sequences of some loads, with the mean completion time of a plain weight on each.
 
     The plain weight of a job is 1 + the smooth number of longer jobs, the first feature. That of rank-rate is similar.
     """

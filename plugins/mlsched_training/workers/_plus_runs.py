@@ -25,7 +25,7 @@ LIBRARY = Path(__file__).parent / "compiled" / "libplus_runs.so"
 
 
 class _Workload(ctypes.Structure):
-    """The jobs and the cluster, as `Workload` in `plus_runs.c`."""
+    """Jobs and cluster, as `Workload` in `plus_runs.c`."""
 
     _fields_ = (
         *((name, ctypes.c_int32) for name in ("jobs", "models", "resources", "changed")),
@@ -49,7 +49,7 @@ class _Workload(ctypes.Structure):
 
 
 class _Network(ctypes.Structure):
-    """The network, as `Network` in `plus_runs.c`."""
+    """Network, as `Network` in `plus_runs.c`."""
 
     _fields_ = (
         ("hidden", ctypes.c_int32),
@@ -72,7 +72,7 @@ def compiled() -> Any:
 
 
 class Cluster:
-    """A cluster with its training models, as the compiled code reads them."""
+    """Cluster with its training models in the layout of the compiled code."""
 
     def __init__(self, work: Workload) -> None:
         first, time, use = [0], list[Any](), list[Any]()
@@ -103,7 +103,7 @@ class Cluster:
 
 
 class Runs:
-    """A workload on a cluster that the compiled code runs."""
+    """Workload on a cluster, run by the compiled code."""
 
     def __init__(self, cluster: Cluster, work: Workload, floor: str) -> None:
         self.jobs = len(work.submit)
@@ -118,7 +118,7 @@ class Runs:
             setattr(self._work, name, value.ctypes.data)
 
     def completion_s(self, network: Network) -> float:
-        """Return the mean completion time, s."""
+        """Return the mean completion time in seconds."""
         function = compiled()
         if function is None:
             raise InvalidInput("chic-plus: its evolution needs compiled code; install mlsched with a C compiler")
@@ -129,7 +129,7 @@ class Runs:
 
 
 class Network:
-    """Tensors of a Chic-plus as the compiled code reads them."""
+    """Tensors of Chic-plus in the layout of the compiled code."""
 
     def __init__(self, tensors: Tensors) -> None:
         names = [*(f"network.{k}.{part}" for part in ("weight", "bias") for k in range(3)), "linear.0.weight"]

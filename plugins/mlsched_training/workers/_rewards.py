@@ -1,7 +1,7 @@
-"""What an episode's reward is made of, and when a training of Chic counts as ended.
+"""Parts of an episode's reward, and the end of a training of Chic.
 
 r_t = r_t1 + r_t2 + r_t3 (Gong et al., 2019, Section 4.2): waiting and training time, actions for empty slots, and
-workers without a PS or PSs without a worker. Only the first is what the policy is for.
+workers without a PS or PSs without a worker. Only the first is the objective of the policy.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ from mlsched_training.workers.batch import Batch
 
 
 class Account:
-    """Steps a batch of episodes and keeps account, an entry per episode, of rewards and useless actions.
+    """Batch of episodes with counts of rewards and useless actions, one entry per episode.
 
-    completion, absent, halves: sums of r_t1, r_t2 and r_t3. actions: how many were taken; punished: for empty slots
-    (what r_t2 punishes); useless: that changed nothing, those for empty slots and those that did not fit.
+    Attributes:
+        completion: Sum of r_t1.
+        absent: Sum of r_t2.
+        halves: Sum of r_t3.
+        actions: Number of actions.
+        punished: Number of actions for empty slots, which r_t2 punishes.
+        useless: Number of actions without effect, for empty slots or without enough capacity.
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -43,11 +48,11 @@ class Account:
 
     @property
     def reward(self) -> Any:
-        """Cumulative rewards of the episodes."""
+        """Return the cumulative rewards, shape (episodes,)."""
         return self.completion + self.absent + self.halves
 
     def figures(self, episodes: int) -> dict[str, float]:
-        """Means over the first `episodes`, for the learning curve; shares are of all their actions."""
+        """Return means over the first `episodes` for the learning curve; shares are of all their actions."""
         first = slice(episodes)
         actions = max(1, int(self.actions[first].sum()))
         return {
@@ -62,16 +67,16 @@ class Account:
 
 
 def trained(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
-    """Whether a training has ended by its protocol: after as many iterations as it has, or when its reward settles."""
+    """Return whether a training has ended by its protocol: after `length` iterations, or when its reward settles."""
     return len(curve) >= params.length if params.protocol == PAPER else settled(params, curve)
 
 
 def settled(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
-    """Whether a learning curve says that the policy has learned what it will.
+    """Return whether the policy has stopped improving, judged by its learning curve.
 
-    It looks at the policies that were validated in the last `span` iterations, all on the same sequences: at most a
-    share `punished` of their actions is punished by r_t2, so that the reward is about completion, and their mean reward
-    differs from that of the `span` iterations before by at most a share `flat`.
+    The criterion uses the policies validated in the last `span` iterations, all on the same sequences. At most a share
+    `punished` of their actions is punished by r_t2, so that the reward measures completion. Their mean reward differs
+    from that of the previous `span` iterations by at most a share `flat`.
     """
     span = params.span
     if len(curve) < 2 * span:

@@ -1,7 +1,7 @@
-"""Workload sequences to train and to validate on: synthetic ones of the Chic paper, by seed.
+"""Synthetic workload sequences of the Chic paper for training and validation, by seed.
 
-Seeds below 100,000 are left to tests and measurements; validation sequences have those from 100,000 on, training
-sequences those from 1,000,000 on, with room for a thousand millions of them: no policy is tested on what it has seen.
+Seeds below 100,000 are reserved for tests and measurements. Validation sequences use seeds from 100,000, and training
+sequences a thousand million seeds from 1,000,000, so that no policy is tested on a sequence of its training.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ NAMES = tuple(m.name for m in MODELS)
 
 @functools.lru_cache(maxsize=4096)
 def sequence(seed: int, jobs: int, rate: float, scale: float = 1.0) -> Workload:
-    """The sequence of that seed."""
+    """Return the sequence of a seed."""
     return chic(jobs=jobs, seed=seed, rate=rate, scale=scale)
 
 
 def validation(count: int, jobs: int, rate: float) -> list[Workload]:
-    """The validation set: the same for every policy and seed."""
+    """Return the validation set, which is the same for every policy and seed."""
     return [sequence(VALIDATION + k, jobs, rate) for k in range(count)]
 
 
 def describe(params: Any) -> dict[str, Any]:
-    """For the model card."""
+    """Describe the data for the model card."""
     return {
         "source": "synthetic:chic",
         "models": list(NAMES),

@@ -1,10 +1,9 @@
-"""Many episodes of the workers world stepped together, for training: one action per episode a step.
+"""Batched simulation of many episodes of the workers problem for training; a step takes one action per episode.
 
 An episode is a workload from its first arrival to its last completion, scheduled by Chic's alternation of decision and
-training phases. `Batch` does what `WorkersWorld`, woken at events with `window` = I, and `phase.Decision` do for one
-episode, to the bit, with NumPy arrays over the episodes: the same states, masks, allocations and finishing times follow
-from the same actions. A step costs a few NumPy calls for the whole batch; a training phase follows at once on the step
-that ends its decision phase.
+training phases. For the same actions, `Batch` gives bit-identical states, masks, allocations and finishing times to
+`WorkersWorld` (woken at events, `window` = I) with `phase.Decision`. A step costs a few NumPy calls for the complete
+batch. A training phase immediately follows the step that ends its decision phase.
 """
 
 from __future__ import annotations
@@ -26,20 +25,22 @@ from mlsched.simulation.workers.phase import BACKLOG_UNIT, FIELDS, ITERATIONS_UN
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload, never_start, startable
 
 Floats = npt.NDArray[np.float64]
-#: Later than anything happens.
+#: Time after every event.
 FAR = 2**62
-#: Bits of a slot's code: an action would make it faster; it could train; it has only workers or only PSs. Codes are
-#: summed over the slots of an episode, so that the three counts come from one sum.
+#: Bits of a slot's code: an action would make it faster; it can train; it has only workers or only PSs. The sum of the
+#: codes of an episode's slots gives all three counts.
 _FASTER, _TRAINS, _HALF = 1, 1 << 20, 1 << 40
 _COUNT = (1 << 20) - 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Rewards(ValidatedFields):
-    """The paper's rewards (Eq. 8 and Section 6.1).
+    """Rewards of the paper (Eq. 8 and Section 6.1).
 
-    p1: punishment of an action for an empty slot; p2: taken when a job gets its first worker or PS, given back when it
-    has both. unit: ms that count as 1 in r_t1 (the paper: 20 minutes).
+    Attributes:
+        p1: Punishment of an action for an empty slot.
+        p2: Amount subtracted when a job gets its first worker or PS, and returned when it has both.
+        unit: Milliseconds that count as 1 in r_t1 (20 minutes in the paper).
     """
 
     p1: float = 5.0
@@ -49,12 +50,15 @@ class Rewards(ValidatedFields):
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What a step did, one entry per episode (0 for those that were done before).
+    """Result of a step, with one entry per episode (0 for finished episodes).
 
-    reward: r_t1 + r_t2 + r_t3. system_ms: time that all jobs together spent in the system in the training phase that
-    followed, 0 when none did: summed over an episode, the sum of its completion times (r_t1 = -system_ms / unit).
-    absent: the action was for an empty slot (r_t2 = -p1). halves: slots that have only workers or only PSs, less those
-    before (r_t3 = -p2 halves). trained: whether the decision phase ended.
+    Attributes:
+        reward: r_t1 + r_t2 + r_t3, shape (episodes,).
+        system_ms: Total time of all jobs in the system during the following training phase, in ms; 0 without such a
+            phase. The sum over an episode is the sum of its completion times (r_t1 = -system_ms / unit).
+        absent: Whether the action was for an empty slot (r_t2 = -p1).
+        halves: Increase in the number of slots with only workers or only PSs (r_t3 = -p2 halves).
+        trained: Whether the decision phase ended.
     """
 
     reward: Floats
@@ -65,10 +69,14 @@ class Step:
 
 
 class Batch:
-    """Episodes of equal models and clusters, side by side (E of them, I slots, A actions, M models).
+    """Episodes of equal models and clusters that are stepped together.
 
-    mask: E x A, the actions that change something. features: E x F float32, `phase.features` of `state`. done: E.
-    All are views that `step` updates in place: copy what must last. An episode that is done ignores its actions.
+    A finished episode ignores its actions. `step` updates the arrays in place; copy them to keep their values.
+
+    Attributes:
+        mask: Actions with an effect, shape (episodes, actions).
+        features: `phase.features` of `state`, float32, shape (episodes, features).
+        done: Whether an episode is finished, shape (episodes,).
     """
 
     @validate_arguments
@@ -81,7 +89,15 @@ class Batch:
         rewards: Rewards | None = None,
         room: int = 0,
     ) -> None:
-        """room: jobs that an episode may have which `restart` begins later, if more than any has now."""
+        """Begin all episodes.
+
+        Args:
+            workloads: One workload per episode.
+            phase: Decision phase.
+            floor: Cost of a re-schedule ("always", Eq. 7, or "never").
+            rewards: Rewards.
+            room: Largest number of jobs of an episode in later calls of `restart`, if more than any has now.
+        """
         self.phase, self.rewards, self.floor = phase or Phase(), rewards or Rewards(), floor
         _check(workloads, self._parts)
         self._first = workloads[0]
@@ -97,7 +113,7 @@ class Batch:
     # -- tables -------------------------------------------------------------------------------------------------------
 
     def _lay_out(self, first: Workload, episodes: int) -> None:
-        """Tables by model, with an empty slot as one model more, and index arithmetic."""
+        """Create tables by model, with an empty slot as an additional model, and index offsets."""
         phase, window, actions = self.phase, self.phase.window, self.phase.actions
         models, most_w, most_p = first.iteration.shape
         self._models, self._episodes, self._most = models, episodes, (most_w, most_p)
@@ -113,20 +129,20 @@ class Batch:
         need = np.zeros((len(first.resources), models + 1, len(adds)), dtype=np.int64)
         for i, (w, p) in enumerate(adds):
             need[:, :models, i] = (w * first.worker_demand + p * first.ps_demand).T
-        need[:, models] = FAR  # nothing fits an empty slot
+        need[:, models] = FAR  # an empty slot never fits
         self._need = need
         self._capacity = first.capacity[:, None, None]
         self._fits_at_first: Mask = np.asarray((need <= self._capacity).all(axis=0))
         self._least = _least_times(first)
         kinds = len(adds)
-        self._slot_of = np.append(np.repeat(np.arange(window), kinds), window)  # of an action; the void one's is spare
+        self._slot_of = np.append(np.repeat(np.arange(window), kinds), window)  # the void action has the spare slot
         self._inc = np.append(np.tile(adds @ np.array([self._width, 1]), window), 0)
         rows = np.arange(episodes)
         self._row_action, self._row_slot = rows * actions, rows * (window + 1)
         self._slots = np.arange(window)
 
     def _enter(self, workloads: Sequence[Workload], room: int) -> None:
-        """The jobs, padded to the longest episode and one sentinel more."""
+        """Create the arrays of jobs, padded to the longest episode plus one sentinel."""
         self._jobs = np.array([len(w.submit) for w in workloads], dtype=np.int64)
         self._none = max(int(self._jobs.max()), room)  # the job of an empty slot
 
@@ -144,7 +160,7 @@ class Batch:
     # -- episodes -----------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Begin all episodes anew."""
+        """Restart all episodes."""
         count, window, phase = self._episodes, self.phase.window, self.phase
         self.now = np.zeros(count, dtype=np.int64)
         self._remaining = self._iterations.copy()
@@ -152,7 +168,7 @@ class Batch:
         self._arrived, self._pulled, self._finished = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self._slot_job = np.full((count, window), self._none)
         self._cell = np.zeros((count, window + 1), dtype=np.int64)
-        self._cell[:, window] = self._models * self._block  # the spare slot is empty for ever
+        self._cell[:, window] = self._models * self._block  # the spare slot is always empty
         self._tasks = np.zeros((count, window, 2), dtype=np.int64)
         self._free = np.broadcast_to(self._capacity, (len(self._capacity), count, 1)).copy()
         self._demand = np.zeros((len(self._capacity), count, phase.actions), dtype=np.int64)
@@ -168,7 +184,7 @@ class Batch:
         self._pull(rows)
 
     def restart(self, rows: IntArray, workloads: Sequence[Workload]) -> None:
-        """Begin the episodes `rows` anew, with other workloads of the same tables and cluster; the others go on."""
+        """Restart the episodes `rows` with other workloads of the same tables and cluster; the others continue."""
         _check([self._first, *workloads], self._parts)
         for row, one in zip(rows.tolist(), workloads, strict=True):
             jobs = len(one.submit)
@@ -191,7 +207,7 @@ class Batch:
 
     @property
     def state(self) -> IntArray:
-        """E x (4I + 1): the paper's s_t of every episode, as `Decision.state`."""
+        """States s_t of the paper, as `Decision.state`, shape (episodes, 4I + 1)."""
         state = np.empty((self._episodes, self.phase.window, FIELDS), dtype=np.int64)
         kind = self._model[np.arange(self._episodes)[:, None], self._slot_job]
         state[..., 0] = np.where(kind == self._models, -1, kind)
@@ -201,14 +217,14 @@ class Batch:
         return np.concatenate([state.reshape(self._episodes, -1), backlog], axis=1)
 
     def completion_s(self) -> Floats:
-        """Mean completion time of each episode's jobs so far, s; NaN before the first is done."""
+        """Return the mean completion time of each episode's finished jobs, in seconds; NaN before the first."""
         served = self.finish >= 0
         total = np.where(served, self.finish - self._submit, 0).sum(axis=1)
         with np.errstate(invalid="ignore"):
             return np.asarray(total / served.sum(axis=1) / MS)
 
     def step(self, actions: npt.ArrayLike) -> Step:
-        """One action per episode: 0 .. A - 1, the last the void action."""
+        """Take one action per episode, from 0 to A - 1; the last is the void action."""
         action = self.actions(actions)
         alive = ~self.done
         at, slot = self._row_action + action, self._row_slot + self._slot_of[action]
@@ -234,7 +250,7 @@ class Batch:
         return Step(reward, self._system.copy(), absent, change, over)
 
     def actions(self, given: npt.ArrayLike) -> IntArray:
-        """The actions of one step; InvalidInput where they are not one per episode, or one of them is none."""
+        """Return the actions of one step as an array; raise InvalidInput unless each episode has a valid one."""
         action = np.asarray(given)
         if action.shape != (self._episodes,) or action.dtype.kind not in "iu":
             raise InvalidInput(f"actions: expected {self._episodes} integers, one per episode")
@@ -245,7 +261,14 @@ class Batch:
     # -- the decision phase -------------------------------------------------------------------------------------------
 
     def _add(self, action: IntArray, at: IntArray, slot: IntArray, valid: Mask) -> None:
-        """Give each episode's chosen slot what its action adds, where that is valid."""
+        """Add the effect of each valid action to its slot.
+
+        Args:
+            action: Actions, shape (episodes,).
+            at: Flat index of each action in the mask.
+            slot: Flat index of each slot.
+            valid: Whether each action is valid.
+        """
         self._cell.ravel()[slot] += self._inc[action] * valid
         self._free[:, :, 0] -= self._demand.reshape(len(self._demand), -1)[:, at] * valid
         cells = self._cell[:, :-1] % self._block
@@ -254,7 +277,7 @@ class Batch:
         self._numbers[..., 1:] = self._tasks / TASKS_UNIT
 
     def _refresh(self, counts: IntArray) -> Mask:
-        """Recompute `mask` from what is free; returns which episodes have a task that fits (Condition 1 otherwise)."""
+        """Recompute `mask` from the free capacity; return episodes with a task that fits (otherwise Condition 1)."""
         fits = np.logical_and.reduce(self._demand <= self._free, axis=0)
         window = self.phase.window
         within_table = fits[:, :-1].reshape(self._episodes, window, -1)
@@ -270,7 +293,7 @@ class Batch:
     # -- the training phase -------------------------------------------------------------------------------------------
 
     def _train(self, rows: IntArray) -> None:
-        """Run the training phase of the episodes `rows`, and begin their next decision phase."""
+        """Run the training phase of the episodes `rows` and begin their next decision phase."""
         jobs, cell = self._slot_job[rows], self._cell[rows, :-1]
         trains, time = self._trains[cell], self._time[cell]
         stuck = ~trains.any(axis=1)
@@ -292,7 +315,14 @@ class Batch:
         self._pull(rows)
 
     def _rescue(self, rows: IntArray, stuck: Mask, trains: Mask, time: IntArray) -> None:
-        """Nothing would train: the first slot that can train alone gets the least with which it does."""
+        """Give the first slot that can train by itself its smallest allocation, because otherwise no slot would train.
+
+        Args:
+            rows: Episodes.
+            stuck: Episodes without a training slot.
+            trains: Whether each slot trains, changed in place.
+            time: Time of an iteration of each slot, changed in place.
+        """
         least = self._least[self._model[rows[:, None], self._slot_job[rows]]]
         chosen = (least > 0).argmax(axis=1)
         which = np.flatnonzero(stuck)
@@ -300,7 +330,7 @@ class Batch:
         time[which, chosen[which]] = least[which, chosen[which]]
 
     def _count(self, rows: IntArray, now: IntArray, end: IntArray) -> None:
-        """Arrivals up to `end`, and the time that all jobs spent in the system since `now` (Eq. 8)."""
+        """Count arrivals up to `end`, and the total time of all jobs in the system since `now` (Eq. 8)."""
         before = self._arrived[rows]
         after = (self._submit[rows] <= end[:, None]).sum(axis=1)
         came = self._submitted[rows, after] - self._submitted[rows, before]
@@ -308,14 +338,22 @@ class Batch:
         self._arrived[rows] = after
 
     def _leave(self, rows: IntArray, at: IntArray, jobs: IntArray, remaining: IntArray, end: IntArray) -> None:
-        """Jobs that are done leave; those behind move up."""
+        """Remove finished jobs from the slots and move later jobs up.
+
+        Args:
+            rows: Episodes.
+            at: Flat index of each slot's job.
+            jobs: Job of each slot.
+            remaining: Remaining iterations of each slot's job.
+            end: End of the training phase.
+        """
         gone = (remaining == 0) & (jobs != self._none)
         self.finish.ravel()[at[gone]] = np.broadcast_to(end[:, None], gone.shape)[gone]
         self._finished[rows] += gone.sum(axis=1)
         self._slot_job[rows] = np.sort(np.where(gone, self._none, jobs), axis=1)  # an empty slot's job is the largest
 
     def _pull(self, rows: IntArray) -> None:
-        """Fill free slots from the queue; an episode without jobs goes on to its next arrival, or is done."""
+        """Fill free slots from the queue; an episode without jobs advances to its next arrival, or is finished."""
         jobs = self._refilled(rows)
         idle = jobs[:, 0] == self._none
         if idle.any():
@@ -340,7 +378,7 @@ class Batch:
         return jobs
 
     def _begin(self, rows: IntArray, jobs: IntArray) -> None:
-        """A decision phase begins: nobody holds anything."""
+        """Begin a decision phase without allocations."""
         window = self.phase.window
         kind = self._model.ravel()[rows[:, None] * (self._none + 1) + jobs]
         self._cell[rows, :-1] = kind * self._block
@@ -361,7 +399,7 @@ class Batch:
 
 
 def _check(workloads: Sequence[Workload], parts: int) -> None:
-    """Refuse episodes that cannot be stepped together, or not at all."""
+    """Raise InvalidInput for episodes that cannot be stepped, or not together."""
     if not workloads:
         raise InvalidInput("workloads: expected at least one")
     first = workloads[0]
@@ -379,7 +417,7 @@ def _check(workloads: Sequence[Workload], parts: int) -> None:
 
 
 def _codes(time: IntArray, pair: bool) -> IntArray:
-    """Code of a slot by model (the last: an empty slot), workers and PSs."""
+    """Return the code of a slot by model (the last is an empty slot), workers and PSs."""
     padded = np.pad(time, ((0, 0), (0, 1), (0, 1)), constant_values=NEVER)
     ahead = padded[:, 1:, 1:] if pair else np.minimum(padded[:, 1:, :-1], padded[:, :-1, 1:])
     faster: Any = ahead < time
@@ -392,7 +430,7 @@ def _codes(time: IntArray, pair: bool) -> IntArray:
 
 
 def _least_times(workload: Workload) -> IntArray:
-    """By model (and 0 for an empty slot): time of an iteration with the least with which it can train alone, or 0."""
+    """Return the iteration time of each model with its smallest allocation, or 0; the last entry is an empty slot."""
     can = startable(workload).reshape(len(workload.models), -1)
     first = can.argmax(axis=1)
     time = workload.iteration.reshape(len(workload.models), -1)
