@@ -89,7 +89,7 @@ class Decomposition:
     def table(self) -> dict[str, list[Any]]:
         """Return one row per part, shares of the bound; the last row is their sum. See also `dataframe`."""
         rows = [
-            (part.name, *(self._share_text(n) for n in (part.value, part.at_least, part.at_most)))
+            (part.name, *(self._share_of_bound(n) for n in (part.value, part.at_least, part.at_most)))
             for part in self.parts
         ]
         rows.append((SUM, self.distance, self.distance, self.distance))
@@ -98,7 +98,7 @@ class Decomposition:
             name: [row[k] for row in rows] for k, name in enumerate(columns)
         }
 
-    def _share_text(self, ticks: int) -> float:
+    def _share_of_bound(self, ticks: int) -> float:
         return ticks / self.bound if self.bound else 0.0
 
     def dataframe(self) -> pandas.DataFrame:
@@ -110,7 +110,7 @@ class Decomposition:
         return {**dataclasses.asdict(self), "distance": self.distance, "table": self.table()}
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{part.name} {100 * self._share_text(part.value):.1f} %" for part in self.parts)
+        parts = ", ".join(f"{part.name} {100 * self._share_of_bound(part.value):.1f} %" for part in self.parts)
         return short_repr(self, self.policy, f"{100 * self.distance:.1f} % {SUM}", parts)
 
     def _repr_html_(self) -> str:
