@@ -16,6 +16,8 @@ FINISHED: tuple[str, ...] = (
     "mlsched/heuristics",
     "mlsched/solvers",
     "mlsched/testing",
+    "plugins/mlsched_papers",
+    "plugins/mlsched_rounds",
 )
 #: Measure of a finished package -> least and greatest value.
 BUDGET = {

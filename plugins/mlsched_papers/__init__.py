@@ -1,7 +1,7 @@
-"""The papers' experiments, repeated: `reproduce("fitgpp")` measures what a paper printed and says which claims hold.
+"""Reproductions of the papers' experiments: `reproduce("fitgpp")` repeats a paper's measurements and tests its claims.
 
-A plug-in of mlsched: the core does not need it. An experiment is a sub-package that exports one `EXPERIMENT`; it is
-found by scanning. What is named here is imported when it is used, so that `mlsched reproduce --help` is quick.
+A plug-in of mlsched: the core is independent of it. An experiment is a sub-package that exports one `EXPERIMENT`;
+scanning finds it. Public names are imported when they are used, so that `mlsched reproduce --help` is quick.
 """
 
 from __future__ import annotations

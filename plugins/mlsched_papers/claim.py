@@ -1,35 +1,36 @@
-"""A paper's claim held against measurements: each piece of evidence is a mean with its interval, and a bound.
+"""A paper's claim compared with measurements: each piece of evidence is a mean with its interval, and a bound.
 
 A verdict is computed, never typed in, and never follows a mean inside its own noise.
 
 Under one interpretation of the paper a claim
-- `holds` when the 95 % interval of every piece lies within the piece's bound. All must, so no correction is needed: a
-  claim that is false in one piece passes that piece alone in at most 2.5 % of all repetitions, and all no more often.
-- `does not hold` when the interval of some piece lies wholly outside its bound. One is enough, and the more pieces are
-  looked at, the sooner one strays by chance: of m pieces the interval is Student's t at 1 - 0.05 / (2 m) (Bonferroni).
-- is `undecided` otherwise; so is what was measured on one workload, which has no interval.
+- `holds` if the 95 % interval of every piece is within the piece's bound. All must, so a correction is not needed: a
+  claim that is false in one piece passes that piece in at most 2.5 % of all repetitions, and all of them at most as
+  often.
+- `does not hold` if the interval of some piece is completely outside its bound. One is enough, and more pieces make a
+  chance failure likelier. For m pieces the interval is therefore Student's t at 1 - 0.05 / (2 m) (Bonferroni).
+- is `undecided` otherwise; so is a measurement on one workload, which lacks an interval.
 
-Pieces that say nothing are shown and leave the decision to the others; where none is left the claim is undecided:
-- a tie: two policies that come out alike on every workload (0 +- 0) show that nothing was to be gained there, neither
-  that the claim is true nor that it is false, unless the claim is that they are alike;
-- a piece that was measured where the question does not arise (`idle`), such as at a load at which no job waits.
+Uninformative pieces are shown and leave the decision to the others; without others the claim is undecided:
+- a tie: two policies with equal results on every workload (0 +- 0). It shows that gains were impossible there, and is
+  evidence only for a claim of equality.
+- a piece measured outside the scope of its question (`idle`), such as at a load without waiting jobs.
 
 Repetitions of one workload (`repeats`), such as one trace whose missing columns are drawn again, are not workloads:
 whatever their interval, the piece counts as not measured.
 
-Every interpretation that the paper prints, or that its authors' program has, or that both leave open counts. An
-interpretation is excluded (shown, not counted) for one of the `Ground`s alone, never for what comes out under it. A
-claim has the verdict that all its interpretations share. It `depends on the interpretation` when it holds under one and
-does not hold under another, both by intervals that are corrected for the number of interpretations as well, since here
-too one of several is enough. Otherwise it is undecided.
+Every interpretation counts if the paper prints it, if its authors' program has it, or if both leave it open. An
+interpretation is excluded (shown, not counted) only for one of the `Ground`s, never for its results. A claim has the
+common verdict of all its interpretations. It `depends on the interpretation` if it holds under one and does not hold
+under another. Both intervals are then corrected for the number of interpretations as well, since here too one of
+several is enough. Otherwise it is undecided.
 
-A piece about a policy that has not been trained until its training's criterion is met, or not for the setting that the
-paper trains it for, is shown with the reason, and nothing firm follows from it: unless another piece refutes the claim,
-it is `not trained`. What such a policy does says nothing of what the method would learn. A claim about a policy names
-the claim that this policy is better than chance (`chance`); where that one does not hold, the claim says so.
+A piece about an unfinished training, or about a training for another setting than the paper's, is shown with the
+reason, without a firm conclusion. Unless another piece refutes the claim, it is `not trained`: the behaviour of such a
+policy is not evidence about the method. A claim about a policy names the claim that this policy is better than chance
+(`chance`); if that claim fails, the report adds a note.
 
-A claim whose input was made from it is not tested by what comes out: it is `assumed` where the simulated world supposes
-what the claim says, `fitted` where parameters were fitted to its numbers.
+A claim with an input derived from the claim itself is not tested by its results: it is `assumed` if the simulated world
+supposes it, `fitted` if parameters were fitted to its numbers.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ Verdict = Literal[
     "not measured",
     "not trained",
 ]
-#: Where a claim's input comes from; all but "measured" are its verdict.
+#: Origin of a claim's input; all but "measured" are its verdict.
 Origin = Literal["measured", "assumed", "fitted"]
-#: Where an interval lies: within its bound, wholly outside, or neither; or the piece says nothing.
+#: Position of an interval: within its bound, completely outside, or neither; or the piece is uninformative.
 Side = Literal["inside", "outside", "unclear", "nothing"]
 #: The only grounds on which an interpretation does not count.
 Ground = Literal["the paper says otherwise", "not in the paper's evaluation"]
@@ -65,18 +66,18 @@ Ground = Literal["the paper says otherwise", "not in the paper's evaluation"]
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """Where a mean must lie: [low, high], None unbounded; `strict` leaves the ends out."""
+    """Allowed range of a mean: [low, high], None unbounded; `strict` excludes the ends."""
 
     low: float | None = None
     high: float | None = None
     strict: bool = False
 
     def admits(self, value: float) -> bool:
-        """Whether `value` lies within the bound."""
+        """Return whether `value` is within the bound."""
         return self._above_low(value) and self._below_high(value)
 
     def excludes(self, low: float, high: float) -> bool:
-        """Whether no value from `low` to `high` lies within the bound."""
+        """Return whether all values from `low` to `high` are outside the bound."""
         return not (self._above_low(high) and self._below_high(low))
 
     def _above_low(self, value: float) -> bool:
@@ -87,7 +88,7 @@ class Bound:
 
     @property
     def alike(self) -> bool:
-        """Whether it asks for no difference, up to a tolerance on both sides."""
+        """Return whether the claim is equality, up to a tolerance on both sides."""
         return self.low is not None and self.high is not None and self.admits(0.0)
 
     def __str__(self) -> str:
@@ -98,7 +99,7 @@ class Bound:
         return f"{'below' if self.strict else 'at most'} {self.high:.4g}" if self.high is not None else "any"
 
     def margin(self, value: float) -> float:
-        """How far `value` is inside the bound; negative outside: how far from the bound it is."""
+        """Return the distance of `value` from the end of the bound; negative outside."""
         below = math.inf if self.low is None else value - self.low
         above = math.inf if self.high is None else self.high - value
         return min(below, above)
@@ -108,8 +109,9 @@ class Bound:
 class Estimate:
     """Mean over workloads with its interval; or a computed number (see `exact`).
 
-    half: half-width of the 95 % interval (Student's t), 0 where all workloads agree, None for one workload. count: of
-    workloads; None for a computed number.
+    Attributes:
+        half: Half-width of the 95 % interval (Student's t), 0 if all workloads agree, None for one workload.
+        count: Number of workloads; None for a computed number.
     """
 
     mean: float
@@ -122,11 +124,11 @@ class Estimate:
 
     @property
     def tie(self) -> bool:
-        """Whether no workload shows a difference: 0, with an interval of 0."""
+        """Return whether all workloads agree exactly: 0, with an interval of 0."""
         return self.count is not None and self.half == 0 and self.mean == 0
 
     def wider(self, alternatives: int) -> float | None:
-        """The half-width where one of so many intervals is enough for the conclusion (Bonferroni)."""
+        """Return the half-width if one of this number of intervals is enough for the conclusion (Bonferroni)."""
         if not self.half or self.count is None:
             return self.half
         freedom = self.count - 1
@@ -134,12 +136,12 @@ class Estimate:
 
 
 def exact(value: float) -> Estimate:
-    """A number that was computed and not sampled: it has no interval, and its value alone decides."""
+    """Return a computed number as an estimate without an interval; its value decides."""
     return Estimate(float(value), 0.0)
 
 
 def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
-    """The estimate from one value per workload; None when a workload has none."""
+    """Return the estimate from one value per workload, or None if a workload lacks a value."""
     data = [math.nan if v is None else float(v) for v in values]
     if not data or not np.isfinite(data).all():
         return None
@@ -150,13 +152,15 @@ def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """One measured quantity of a claim, under one interpretation, with the bound it must keep and the paper's number.
+    """One measured quantity of a claim, under one interpretation, with its bound and the paper's number.
 
-    lower_bound: the paper's number is one ("at least", or "more than" where the bound is strict), not a target.
-    untrained: why the policy that it is about does not count as trained; "" where it does, or is none that is trained.
-    idle: why the question does not arise where this was measured. repeats: what its values are where they are not of
-    different workloads. Both are "" where there is nothing to say. each: the values where they are one per training of
-    a policy; where they are two clusters there is no interval (see `papers/trainings.py`).
+    Attributes:
+        lower_bound: The paper's number is a lower bound ("at least", or "more than" if the bound is strict), not a
+            target.
+        untrained: Reason why the policy does not count as trained; "" if it does or is not a trained policy.
+        idle: Reason why the question does not arise here; "" if it does.
+        repeats: Kind of the values if they are not of different workloads; "" otherwise.
+        each: Values of the trainings of a policy; two clusters lack an interval (see `papers/trainings.py`).
     """
 
     interpretation: str
@@ -173,11 +177,11 @@ class Measurement:
 
     @property
     def tied(self) -> bool:
-        """Whether it compares what came out alike on every workload, and the claim is not that it does."""
+        """Return whether all workloads agree, although the claim is not equality."""
         return self.measured is not None and self.measured.tie and not self.bound.alike
 
     def side(self, alternatives: int = 1) -> Side | None:
-        """Where the interval lies, corrected where one of several is enough; None without a measurement."""
+        """Return the position of the interval, corrected if one of several is enough; None without a measurement."""
         if self.idle or (self.tied and not self.repeats):
             return "nothing"
         if self.measured is None or self.repeats:
@@ -192,14 +196,14 @@ class Measurement:
 
     @property
     def sentence(self) -> str:
-        """The evidence in words: the mean, its interval, what is needed, and what the paper prints."""
+        """Describe the evidence: the mean, its interval, the bound, and the paper's number."""
         if self.measured is None:
             return f"{self.what}: not measured"
         return f"{self.what}: {self.value} (needed: {self.bound}{self._printed})"
 
     @property
     def value(self) -> str:
-        """The mean with its interval and unit, and values of trainings one by one; "-" without a measurement."""
+        """Return the mean with its interval and unit, and values of trainings one by one; "-" without a measurement."""
         if self.measured is None:
             return "-"
         half = f" ± {significant(self.measured.half)}" if self.measured.half is not None and self.measured.count else ""
@@ -215,7 +219,7 @@ class Measurement:
         return f"; paper: {significant(self.paper)}"
 
     def remark(self, pieces: int) -> str:
-        """Where the interval of one of so many pieces lies, in words; nothing where it is inside."""
+        """Describe the position of the interval among this number of pieces; "" if it is inside."""
         if self.untrained:
             return f" [not trained: {self.untrained}]"
         if self.idle:
@@ -239,7 +243,7 @@ class Measurement:
 
 @dataclasses.dataclass(frozen=True)
 class Exclusion:
-    """Why an interpretation does not count: on which ground, and the place in the paper that gives it."""
+    """Reason why an interpretation does not count: the ground, and its place in the paper."""
 
     ground: Ground
     because: str
@@ -250,11 +254,13 @@ class Exclusion:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What a paper states, where, what exactly is tested, and the evidence.
+    """A paper's statement, its place, the exact test, and the evidence.
 
-    origin: of the claim's input. excluded: interpretations that are shown and do not count, with the reason. chance:
-    names of the claims that the policies which it is about are better than chance. level: in words, which of these
-    claims do not hold (see `papers/chance.py`).
+    Attributes:
+        origin: Origin of the claim's input.
+        excluded: Interpretations that are shown and do not count, with the reason.
+        chance: Names of the claims that its policies are better than chance.
+        level: Failed claims of `chance`, in words (see `papers/chance.py`).
     """
 
     name: str
@@ -268,26 +274,26 @@ class Claim:
     level: str = ""
 
     def under(self, interpretation: str) -> tuple[Measurement, ...]:
-        """The pieces of evidence under an interpretation."""
+        """Return the pieces of evidence under an interpretation."""
         return tuple(e for e in self.measurements if e.interpretation == interpretation)
 
     @property
     def interpretations(self) -> tuple[str, ...]:
-        """The interpretations in the order of the evidence."""
+        """Return the interpretations in the order of the evidence."""
         return tuple(dict.fromkeys(e.interpretation for e in self.measurements))
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The interpretations that count."""
+        """Return the interpretations that count."""
         return tuple(interpretation for interpretation in self.interpretations if interpretation not in self.excluded)
 
     @property
     def by_interpretation(self) -> dict[str, Verdict]:
-        """Reading -> the verdict there."""
+        """Return interpretation -> its verdict."""
         return {interpretation: self._judge(interpretation) for interpretation in self.interpretations}
 
     def _judge(self, interpretation: str, interpretations: int = 1) -> Verdict:
-        """The verdict under an interpretation, where one of so many interpretations is enough for the conclusion."""
+        """Return the verdict under an interpretation, if one of several is enough for the conclusion."""
         pieces = self.under(interpretation)
         if any(e.side(interpretations * len(pieces)) == "outside" for e in pieces if not e.untrained):
             return "does not hold"
@@ -300,7 +306,7 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """The claim's verdict; see the module's docstring."""
+        """Return the claim's verdict; see the module's docstring."""
         if self.origin != "measured":
             return self.origin
         if not self.counted:
@@ -315,24 +321,26 @@ class Claim:
         return "depends on the interpretation" if {"holds", "does not hold"} <= firm else "undecided"
 
     def against(self, interpretation: str) -> tuple[Measurement, ...]:
-        """The pieces that refute the claim under an interpretation, the furthest outside first."""
+        """Return the pieces that refute the claim under an interpretation, the furthest outside first."""
         pieces = self.under(interpretation)
         outside = [e for e in pieces if e.side(len(pieces)) == "outside" and not e.untrained]
         return tuple(sorted(outside, key=_clearance))
 
     def summary(self, *, judged: bool = True) -> str:
-        """The range of all pieces over the interpretations that count, then how many interpretations say what."""
+        """Describe the range of all pieces over the counted interpretations, then the number of interpretations by
+        verdict.
+        """
         pieces = [e for e in self.measurements if e.interpretation not in self.excluded]
-        found = ranges(pieces, interpretations=len(self.counted) > 1)
+        result = ranges(pieces, interpretations=len(self.counted) > 1)
         if judged and len(self.counted) > 1:
             each = [self.by_interpretation[interpretation] for interpretation in self.counted]
-            found += f"; of {len(each)} interpretations: " + ", ".join(
+            result += f"; of {len(each)} interpretations: " + ", ".join(
                 f"{each.count(v)} {v}" for v in dict.fromkeys(each)
             )
-        return found + (f"; {self.level}" if judged and self.level else "")
+        return result + (f"; {self.level}" if judged and self.level else "")
 
     def told(self, interpretation: str, *, judged: bool = True) -> str:
-        """An interpretation's measurements in one line: range, and, if `judged`, verdict and what speaks against it."""
+        """Describe an interpretation in one line: range and, if `judged`, verdict and opposing evidence."""
         pieces = self.under(interpretation)
         notes: list[str] = [self._judge(interpretation)] if judged else []
         if interpretation in self.excluded:
@@ -350,30 +358,30 @@ class Claim:
         return f"{interpretation}{noted}: {ranges(pieces)}{against}"
 
     def to_json(self, *, judged: bool = True) -> dict[str, Any]:
-        """The claim as plain JSON data, with its verdicts if `judged`."""
-        found: dict[str, Any] = {"name": self.name, "text": self.text, "where": self.where, "tested": self.tested}
+        """Return the claim as plain JSON data, with its verdicts if `judged`."""
+        result: dict[str, Any] = {"name": self.name, "text": self.text, "where": self.where, "tested": self.tested}
         excluded = {r: str(why) for r, why in self.excluded.items() if r in self.interpretations}
-        found |= {"origin": self.origin, "excluded": excluded, "chance": list(self.chance)}
-        found |= {"summary": self.summary(judged=judged)}
+        result |= {"origin": self.origin, "excluded": excluded, "chance": list(self.chance)}
+        result |= {"summary": self.summary(judged=judged)}
         if judged:
-            found |= {
+            result |= {
                 "verdict": self.verdict,
                 "by_interpretation": self.by_interpretation,
                 "level_with_chance": self.level,
             }
-        return found | {"measurements": [self._measurement(e, judged) for e in self.measurements]}
+        return result | {"measurements": [self._measurement(e, judged) for e in self.measurements]}
 
     def _measurement(self, piece: Measurement, judged: bool) -> dict[str, Any]:
-        """A measurement as JSON data; `side` is that of the interval, if outside corrected for their number."""
-        found = dataclasses.asdict(piece)
+        """Return a measurement as JSON data; `side` is that of the interval, if outside corrected for their number."""
+        result = dataclasses.asdict(piece)
         if judged:
             corrected = piece.side(len(self.under(piece.interpretation)))
-            found["side"] = "inside" if piece.side() == "inside" else corrected
-        return found
+            result["side"] = "inside" if piece.side() == "inside" else corrected
+        return result
 
 
 def _clearance(piece: Measurement) -> float:
-    """How far the interval is inside its bound; negative where a part of it is outside."""
+    """Return the distance of the interval from the end of its bound; negative if a part of it is outside."""
     if piece.measured is None:
         return math.inf
     return piece.bound.margin(piece.measured.mean) - (piece.measured.half or 0.0)

@@ -59,7 +59,7 @@ def reproduce(
     from mlsched.benchmark import plots
 
     if html is not None:
-        plots.figure()  # without matplotlib this says so now, not after the runs
+        plots.figure()  # fail now without matplotlib, not after the runs
     with progress(experiment, 1.0) as update:
         report = papers.reproduce(
             experiment,
@@ -81,7 +81,7 @@ def reproduce(
 
 
 def experiments() -> list[dict[str, Any]]:
-    """What `mlsched list experiments` shows."""
+    """Return the rows of `mlsched list experiments`."""
     from mlsched_papers.reproduction import EXPERIMENTS
 
     return [{"name": one.name, "about": one.doc} for one in EXPERIMENTS.values()]

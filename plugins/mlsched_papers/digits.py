@@ -1,10 +1,10 @@
-"""Numbers as the papers print them."""
+"""Numbers in the papers' formats."""
 
 from __future__ import annotations
 
 
 def significant(value: float | None) -> str:
-    """Three significant digits, whole above 1000; a dash for nothing."""
+    """Format with three significant digits, as an integer above 1000; a dash for None."""
     if value is None:
         return "–"
     if value == 0:
@@ -16,5 +16,5 @@ def significant(value: float | None) -> str:
 
 
 def signed_percent(share: float | None) -> str:
-    """A relative deviation: "+3.1 %"."""
+    """Format a relative deviation: "+3.1 %"."""
     return "–" if share is None else f"{100 * share:+.1f} %"

@@ -1,4 +1,4 @@
-"""What an experiment is, and what its caller may set."""
+"""An experiment and its settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched_papers.report import Report, matches
 from mlsched_papers.statement import Statement
 
-#: The dataclass that says how large an experiment is.
+#: The dataclass of an experiment's size.
 Grid = TypeVar("Grid", bound=Any)
 #: Called with (runs done, runs in all), once at the start and after every run.
 Progress = Callable[[int, int], None]
@@ -32,17 +32,18 @@ class Settings:
     loads: tuple[float, ...] | None = None
 
     def sized(self, grid: Grid, *counts: str) -> Grid:
-        """`grid` with as many seeds as asked for, and as many jobs in its field `jobs` and the fields `counts`."""
+        """Return `grid` with the requested seeds and jobs; the jobs go to its field `jobs` and the fields `counts`."""
         jobs = {} if self.jobs is None else dict.fromkeys(("jobs", *counts), self.jobs)
         return dataclasses.replace(grid, **jobs, **({} if self.seeds is None else {"seeds": self.seeds}))
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A paper's evaluation: `run` measures it anew.
+    """A paper's evaluation; `run` repeats its measurements.
 
-    sizes: whether `papers_size` and `loads` are for it. statements: its claims before anything is measured;
-    empty where they are known only then.
+    Attributes:
+        sizes: `papers_size` and `loads` apply to it.
+        statements: Its claims before any measurement; empty if they are known only after it.
     """
 
     name: str
@@ -55,13 +56,13 @@ class Experiment:
         return short_repr(self, self.name, self.doc)
 
     def has(self, claim: str) -> bool:
-        """Whether some claim's name or text has `claim` in it, as far as that is known before they are measured."""
+        """Return whether some claim's name or text contains `claim`, as far as claims are known before measuring."""
         return not self.statements or any(
             matches(claim, statement.name, statement.text) for statement in self.statements
         )
 
     def measured(self, settings: Settings) -> Report:
-        """What `run` finds. Raises InvalidInput where a setting is not for this experiment."""
+        """Return the report of `run`. Raises InvalidInput if a setting does not apply to this experiment."""
         if not self.sizes and (settings.papers_size or settings.loads is not None):
             raise InvalidInput(f"papers_size and loads: {self.name} has one size and its own loads; leave both out")
         return self.run(settings)

@@ -9,7 +9,7 @@ from mlsched.core.errors import InvalidInput
 
 
 def folder_with(files: tuple[str, str], paper: str, given: str | None) -> str:
-    """The folder that has both files of the paper; raises InvalidInput where there is none."""
+    """Return the folder that has both files of the paper; raise InvalidInput if it is missing."""
     own = os.environ.get("MLSCHED_DATA")
     folder = Path(given) if given else Path(own) / "data" / paper if own else None
     if folder is None or not all((folder / name).is_file() for name in files):

@@ -1,4 +1,4 @@
-"""Pieces of evidence in one line: from the lowest to the highest, never the one that comes closest to its bound."""
+"""Pieces of evidence in one line: from the lowest to the highest, never only the nearest to its bound."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 
 def ranges(pieces: Sequence[Measurement], *, interpretations: bool = False) -> str:
-    """From the lowest to the highest mean of pieces, unit by unit and bound by bound; of a single piece, its sentence.
+    """Describe the lowest to the highest mean of pieces, by unit and bound; of a single piece, its sentence.
 
-    interpretations: name the interpretation of each end. A piece that says nothing, or was not measured, is no end.
+    Uninformative and unmeasured pieces are never an end. With `interpretations`, each end names its interpretation.
     """
     groups: dict[tuple[str, Bound], list[Measurement]] = {}
     for piece in pieces:
         if piece.side() not in (None, "nothing") or (piece.measured is not None and piece.repeats):
             groups.setdefault((piece.unit, piece.bound), []).append(piece)
     silent = sum(piece.side() == "nothing" for piece in pieces)
-    found = [_range(group, interpretations) for group in groups.values()]
-    found += [f"{silent} of {len(pieces)} pieces say nothing"] if silent else []
-    return "; ".join(found) or "not measured"
+    result = [_range(group, interpretations) for group in groups.values()]
+    result += [f"{silent} of {len(pieces)} pieces say nothing"] if silent else []
+    return "; ".join(result) or "not measured"
 
 
 def _range(pieces: Sequence[Measurement], interpretations: bool) -> str:
-    """The two ends of pieces in the same unit with the same bound, or the only piece."""
+    """Return the two ends of pieces in the same unit with the same bound, or the only piece."""
     low, high = (end(pieces, key=_mean) for end in (min, max))
     ends = [
         f"{piece.value} ({piece.what}{', ' + piece.interpretation if interpretations else ''})" for piece in (low, high)

@@ -1,6 +1,6 @@
-"""Verdicts of the full experiments as they are recorded in docs/results, which a quick run shows beside its estimates.
+"""Recorded verdicts of the full experiments in docs/results, which a quick run shows beside its estimates.
 
-`recorded.json` is made from the recorded results by `python tools/results.py`; a test holds it against them.
+`python tools/results.py` makes `recorded.json` from the recorded results; a test compares the two.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import resources
 
 @functools.cache
 def recorded() -> Mapping[str, Mapping[str, str]]:
-    """Experiment -> name of a claim -> its verdict."""
+    """Return experiment -> name of a claim -> its verdict."""
     place = resources.files("mlsched_papers").joinpath("recorded.json")
-    found: Mapping[str, Mapping[str, str]] = json.loads(place.read_text(encoding="utf-8"))
-    return found
+    result: Mapping[str, Mapping[str, str]] = json.loads(place.read_text(encoding="utf-8"))
+    return result

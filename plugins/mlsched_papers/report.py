@@ -16,10 +16,10 @@ from mlsched_papers.digits import signed_percent, significant
 #: Class of a verdict's cell in the HTML report.
 MARKS = {"holds": "good", "does not hold": "bad"}
 
-#: The heading of verdicts in a report that has none of its own.
+#: The default heading of verdicts.
 QUICK_VERDICT = "full run, recorded"
 
-#: How verdicts come about, as every report says it; docs/explanation/verdicts.md has the reasons.
+#: Explanation of verdicts in every report; docs/explanation/verdicts.md has the reasons.
 RULE = (
     "Verdicts: a claim holds under an interpretation when the 95 % interval of every piece of evidence lies within its "
     "bound, "
@@ -42,9 +42,10 @@ NO_VERDICTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """What was measured beside what the paper prints; None where there is nothing.
+    """A measurement beside the paper's number; None if missing.
 
-    lower_bound: the paper prints a lower bound ("at least", "more than"), from which nothing deviates.
+    Attributes:
+        lower_bound: The paper prints a lower bound ("at least", "more than"), without a deviation.
     """
 
     measured: Estimate | None
@@ -53,24 +54,24 @@ class Number:
 
     @property
     def deviation(self) -> float | None:
-        """Measured relative to the paper's, less 1; None where the paper's is a lower bound."""
+        """Return the measurement relative to the paper's, less 1; None if the paper's is a lower bound."""
         return self.measured.mean / self.paper - 1 if self.measured and self.paper and not self.lower_bound else None
 
     @property
     def printed(self) -> str:
-        """The paper's number as text."""
+        """Return the paper's number as text."""
         return f"≥ {self.paper:g}" if self.lower_bound and self.paper is not None else significant(self.paper)
 
     def to_json(self) -> dict[str, Any]:
-        """Mean, half-width of the 95 % interval, the paper's number, and the relative deviation from it."""
+        """Return the mean, half-width of the 95 % interval, the paper's number, and the relative deviation from it."""
         mean, half = (self.measured.mean, self.measured.half) if self.measured else (None, None)
-        found = {"measured": mean, "ci95": half, "paper": self.paper, "deviation": self.deviation}
-        return found | {"lower_bound": self.lower_bound}
+        result = {"measured": mean, "ci95": half, "paper": self.paper, "deviation": self.deviation}
+        return result | {"lower_bound": self.lower_bound}
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A paper's table measured anew: each row a label and one number a column."""
+    """A repeated table of a paper: each row has a label and one number per column."""
 
     name: str
     title: str
@@ -79,8 +80,8 @@ class Table:
     note: str = ""
 
     def lines(self) -> list[list[str]]:
-        """The rows as text: measured, the interval, the paper's and the deviation below one another, where known."""
-        found = []
+        """Return the rows as text: measured, interval, paper's number and deviation below one another, if known."""
+        result = []
         for label, numbers in self.rows:
             texts = {
                 "measured": [significant(n.measured.mean if n.measured else None) for n in numbers],
@@ -88,13 +89,13 @@ class Table:
                 "paper": [n.printed for n in numbers],
                 "deviation": [signed_percent(n.deviation) for n in numbers],
             }
-            known = {kind: cells for kind, cells in texts.items() if kind == "measured" or set(cells) != {"–"}}
-            for kind, cells in known.items():
-                found.append([label if kind == "measured" else "", kind, *cells])
-        return found
+            lookup = {kind: cells for kind, cells in texts.items() if kind == "measured" or set(cells) != {"–"}}
+            for kind, cells in lookup.items():
+                result.append([label if kind == "measured" else "", kind, *cells])
+        return result
 
     def to_json(self) -> dict[str, Any]:
-        """The table as plain JSON data."""
+        """Return the table as plain JSON data."""
         rows = [{"label": label, "numbers": [n.to_json() for n in numbers]} for label, numbers in self.rows]
         return {"name": self.name, "title": self.title, "header": list(self.header), "rows": rows, "note": self.note}
 
@@ -105,7 +106,11 @@ Panels = Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]]
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A paper's figure measured anew. kind: "lines", or "cdf" (panels then hold quantiles, x and y are not shown)."""
+    """A repeated figure of a paper.
+
+    Attributes:
+        kind: "lines", or "cdf" (panels then have quantiles, x and y are not shown).
+    """
 
     name: str
     caption: str
@@ -115,14 +120,14 @@ class Figure:
     kind: Literal["lines", "cdf"] = "lines"
 
     def svg(self) -> str:
-        """The picture, by matplotlib."""
+        """Return the picture, drawn by matplotlib."""
         if self.kind == "cdf":
             samples = {panel: {name: xs for name, (xs, _) in each.items()} for panel, each in self.panels.items()}
             return plots.svg(plots.draw_distributions(samples))
         return plots.svg(plots.draw_lines(self.panels, self.x, self.y))
 
     def to_json(self) -> dict[str, Any]:
-        """The figure's numbers as plain JSON data."""
+        """Return the figure's numbers as plain JSON data."""
         panels = {
             panel: {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in each.items()}
             for panel, each in self.panels.items()
@@ -134,10 +139,12 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An experiment's outcome. interpretations: in sentences, what was run and how the paper was read.
+    """An experiment's outcome.
 
-    quick: it is too small to judge a claim by, and gives no verdicts. recorded: of a quick one, name of a claim -> the
-    verdict of the full experiment, as recorded.
+    Attributes:
+        interpretations: Sentences about the runs and the interpretation of the paper.
+        quick: It is too small to judge a claim, and lacks verdicts.
+        recorded: Of a quick report: name of a claim -> the recorded verdict of the full experiment.
     """
 
     title: str
@@ -153,18 +160,18 @@ class Report:
 
     @property
     def rule(self) -> str:
-        """How its verdicts come about, or why there are none."""
+        """Explain the verdicts, or why they are missing."""
         return NO_VERDICTS if self.quick else RULE
 
     def verdicts(self) -> dict[str, str]:
-        """Name of a claim -> its verdict; none of a quick report."""
+        """Return the name of a claim -> its verdict; empty for a quick report."""
         return {} if self.quick else {claim.name: claim.verdict for claim in self.claims}
 
     @property
     def summary(self) -> str:
-        """How many claims have which verdict, most frequent first; of a quick report, as recorded."""
-        shown = [self.recorded[c.name] for c in self.claims if c.name in self.recorded]
-        counts = Counter(shown if self.quick else self.verdicts().values()).most_common()
+        """Count the claims by verdict, most frequent first; of a quick report, as recorded."""
+        display = [self.recorded[c.name] for c in self.claims if c.name in self.recorded]
+        counts = Counter(display if self.quick else self.verdicts().values()).most_common()
         each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
         there = f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}"
         if self.quick:
@@ -172,19 +179,20 @@ class Report:
         return there + (f", {each}" if each else "")
 
     def only(self, text: str) -> Report:
-        """The report of those claims alone whose name or text has `text` in it, in any case; without tables or figures.
+        """Return the report of only the claims with `text` in their name or words, in any case; without tables or
+        figures.
 
-        Raises UnknownName where there is none.
+        Raises UnknownName if all claims are excluded.
         """
-        found = tuple(claim for claim in self.claims if matches(text, claim.name, claim.text))
-        if not found:
+        result = tuple(claim for claim in self.claims if matches(text, claim.name, claim.text))
+        if not result:
             raise UnknownName(
                 f"claim = {text!r}: in no claim's name or text; there are {_names(self.claims)}", ALL_NAMES
             )
-        return dataclasses.replace(self, tables=(), figures=(), claims=found)
+        return dataclasses.replace(self, tables=(), figures=(), claims=result)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON data."""
+        """Return the report as plain JSON data."""
         return {
             "kind": "experiment.report",
             "version": 2,
@@ -199,12 +207,12 @@ class Report:
         }
 
     def _claim_json(self, claim: Claim) -> dict[str, Any]:
-        found = claim.to_json(judged=not self.quick)
-        shown = self.quick and claim.name in self.recorded
-        return found | ({"recorded_verdict": self.recorded[claim.name]} if shown else {})
+        result = claim.to_json(judged=not self.quick)
+        display = self.quick and claim.name in self.recorded
+        return result | ({"recorded_verdict": self.recorded[claim.name]} if display else {})
 
     def to_html(self) -> str:
-        """The report as one self-contained HTML page (needs the `plot` extra)."""
+        """Return the report as one self-contained HTML page (needs the `plot` extra)."""
         sections = [html.paragraph(self.summary), *(html.paragraph(sentence) for sentence in self.interpretations)]
         sections += [html.heading("Claims"), html.paragraph(self.rule), self._claims_html(), html.heading("Tables")]
         for table in self.tables:
@@ -229,17 +237,17 @@ class Report:
         header = ["claim", "in the paper", "tested", "from the lowest to the highest"]
         rows = [[c.text, c.where, c.tested, "; ".join(self.measurements(c))] for c in self.claims]
         if self.quick:
-            known = [[self.recorded.get(c.name, ""), *row] for c, row in zip(self.claims, rows, strict=True)]
-            return html.table([QUICK_VERDICT, *header], known)
+            lookup = [[self.recorded.get(c.name, ""), *row] for c, row in zip(self.claims, rows, strict=True)]
+            return html.table([QUICK_VERDICT, *header], lookup)
         marks = {(r, 0): MARKS[c.verdict] for r, c in enumerate(self.claims) if c.verdict in MARKS}
-        judged = [[c.verdict, *row] for c, row in zip(self.claims, rows, strict=True)]
-        return html.table(["verdict", *header], judged, marks=marks)
+        verdict = [[c.verdict, *row] for c, row in zip(self.claims, rows, strict=True)]
+        return html.table(["verdict", *header], verdict, marks=marks)
 
     def measurements(self, claim: Claim) -> list[str]:
-        """The range of a claim's evidence over its interpretations, then each interpretation in a line."""
-        judged = not self.quick
-        each = [claim.told(interpretation, judged=judged) for interpretation in claim.interpretations]
-        return [claim.summary(judged=judged), *each] if len(each) != 1 or claim.level else each
+        """Return the range of a claim's evidence over its interpretations, then each interpretation in a line."""
+        verdict = not self.quick
+        each = [claim.told(interpretation, judged=verdict) for interpretation in claim.interpretations]
+        return [claim.summary(judged=verdict), *each] if len(each) != 1 or claim.level else each
 
     def _evidence_html(self) -> str:
         rows = [
@@ -251,7 +259,7 @@ class Report:
 
 
 def matches(text: str, name: str, words: str) -> bool:
-    """Whether a claim of this name and these words is one that `text` asks for."""
+    """Return whether `text` selects a claim of this name and these words."""
     return text.casefold() in name.casefold() or text.casefold() in words.casefold()
 
 

@@ -37,20 +37,20 @@ def reproduce(
 
     Args:
         name: the experiment; `mlsched list experiments` names all.
-        quick: a small version, to see the machinery work; it gives no verdicts.
+        quick: a small version, to see the machinery work; it lacks verdicts.
         workers: processes; the report is the same for any number.
         progress: called with (runs done, runs in all).
-        trace: a public trace that stands in for a private one: its name, or a path.
+        trace: a public trace in place of a private one: its name, or a path.
         cluster: the nodes to run it on: cluster text or a file of nodes.
-        jobs: another size than the version's own; of a trace, its first so many jobs.
+        jobs: another size than the version's own; of a trace, its number of first jobs.
         seeds: another number of repetitions.
-        papers_size: of "mlfs", the paper's own size where the default is smaller.
+        papers_size: of "mlfs", the paper's own size if the default is smaller.
         loads: of "mlfs", the loads to run (of 0.25, 0.5, 1, 2 and 3).
         claim: show only the claims with this in their name or text.
 
     Raises:
         SolverError: a run fails its replay check: such a run must not be reported.
-        UnknownName: there is no such experiment.
+        UnknownName: the experiment is unknown.
 
     Examples:
         >>> report = mlsched_papers.reproduce("slaq", quick=True, jobs=8, seeds=1)
@@ -69,9 +69,9 @@ def reproduce(
     if claim is not None and not experiment.has(claim):
         there = ", ".join(statement.name for statement in experiment.statements)
         raise UnknownName(f"claim = {claim!r}: in no claim's name or text; there are {there}", ALL_NAMES)
-    chosen = None if loads is None else tuple(loads)
+    choice = None if loads is None else tuple(loads)
     trace = None if trace is None else os.fspath(trace)
-    settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, chosen)
+    settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, choice)
     report = experiment.measured(settings)
     report = dataclasses.replace(report, quick=quick, recorded=recorded().get(name, {}) if quick else {})
     return report if claim is None else report.only(claim)

@@ -1,4 +1,4 @@
-"""Carrying an experiment's runs out, in turn or in processes, and the sentences that every report says of its runs."""
+"""Runs of an experiment, in turn or in processes, and the sentences of every report about its runs."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ def measure_all(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> dict[Case, Metrics]:
-    """`run_case(case, grid)` of every case, in the order of `cases` whatever finishes first.
+    """Return `run_case(case, grid)` of every case, in the order of `cases` for any number of workers.
 
-    With workers, `run_case` must be picklable. Raises SolverError with the first sentence of a replay check that
-    fails.
+    With workers, `run_case` must be picklable. Raises SolverError with the first sentence of a replay check that fails.
     """
-    done: dict[Case, Metrics] = {}
+    progress_value: dict[Case, Metrics] = {}
     report = progress or (lambda finished, total: None)
     report(0, len(cases))
     for case, metrics in _in_turn(run_case, cases, grid) if workers == 1 else _parallel(run_case, cases, grid, workers):
-        done[case] = metrics
-        report(len(done), len(cases))
-    return {case: done[case] for case in cases}
+        progress_value[case] = metrics
+        report(len(progress_value), len(cases))
+    return {case: progress_value[case] for case in cases}
 
 
 def _in_turn(
@@ -61,7 +60,7 @@ def _parallel(
 
 
 def simulated(workload: Any, solver: Any, **settings: Any) -> tuple[Run, tuple[str, ...]]:
-    """A run that passed the replay check, and what it warned of. settings: those of `api.simulate`."""
+    """Return a run that passed the replay check, and its warnings. settings: as in `api.simulate`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run = api.simulate(workload, solver, **settings)
@@ -78,5 +77,5 @@ def refuse_unsound(run: Run) -> None:
 
 
 def versions_sentence() -> str:
-    """What the numbers were made with."""
+    """Return the versions behind the numbers."""
     return "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + "."

@@ -1,4 +1,4 @@
-"""How a claim of a paper is declared: its words, its place, what is tested, and what collects the evidence."""
+"""Declaration of a paper's claim: its words, its place, its test, and the collector of its evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlsched_papers.claim import Bound, Claim, Estimate, Exclusion, Measurement,
 from mlsched_papers.trainings import over_trainings
 from mlsched_papers.view import Values
 
-#: Where a paper prints a percentage, a measurement must come within so many percentage points.
+#: Tolerance, in percentage points, of a measurement around a printed percentage.
 POINTS = 5.0
 
 ABOVE_0, BELOW_0 = Bound(low=0.0, strict=True), Bound(high=0.0, strict=True)
@@ -18,14 +18,19 @@ ABOVE_0, BELOW_0 = Bound(low=0.0, strict=True), Bound(high=0.0, strict=True)
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """One quantity that a claim is tested on, as it was measured.
+    """One measured quantity behind a claim.
 
-    reading: of the paper. what: the quantity. measured: one value per workload, an estimate, or None where there is no
-    measurement. bound: where its mean must lie. printed: the paper's number. lower_bound: the paper prints one
-    ("at least", "more than"), which is shown as such and not as a target. untrained: why the policy that it is about
-    does not count as trained; nothing firm then follows from the piece. idle: why the question does not arise where it
-    was measured, repeats: what its values are where they are not of different workloads; it then decides nothing.
-    trainings: whether the values are one per training of a policy, to be listed one by one (see `papers/trainings.py`).
+    Attributes:
+        reading: Interpretation of the paper.
+        what: The quantity.
+        measured: One value per workload, an estimate, or None without a measurement.
+        bound: Allowed range of its mean.
+        printed: The paper's number.
+        lower_bound: The paper prints a lower bound ("at least", "more than"), which is not shown as a target.
+        untrained: Reason why the policy does not count as trained; the piece is then without a firm conclusion.
+        idle: Reason why the question does not arise here; the piece is then ignored.
+        repeats: Kind of the values if they are not of different workloads; the piece is then ignored.
+        trainings: The values are one per training of a policy, to be listed one by one (see `papers/trainings.py`).
     """
 
     interpretation: str
@@ -41,18 +46,18 @@ class Piece:
     trainings: bool = False
 
     def measurements(self) -> Measurement:
-        """The piece with its mean and interval."""
-        found = self.measured
+        """Return the piece with its mean and interval."""
+        result = self.measured
         each: tuple[float, ...] = ()
-        if found is not None and not isinstance(found, Estimate):
+        if result is not None and not isinstance(result, Estimate):
             if self.trainings:
-                each = tuple(float(value) for value in found if value is not None)
-            found = over_trainings(each) if self.trainings else estimate(found)
-        shown = (self.unit, self.printed, self.lower_bound, self.untrained, self.idle, self.repeats)
-        return Measurement(self.interpretation, self.what, found, self.bound, *shown, each)
+                each = tuple(float(value) for value in result if value is not None)
+            result = over_trainings(each) if self.trainings else estimate(result)
+        display = (self.unit, self.printed, self.lower_bound, self.untrained, self.idle, self.repeats)
+        return Measurement(self.interpretation, self.what, result, self.bound, *display, each)
 
 
-#: From what an experiment measured to the pieces of evidence.
+#: From an experiment's measurements to the pieces of evidence.
 Collect = Callable[[Any], list[Piece]]
 
 
@@ -69,14 +74,14 @@ class Statement:
     chance: tuple[str, ...] = ()
 
     def judge(self, *measured: Any, excluded: Mapping[str, Exclusion] | None = None) -> Claim:
-        """The claim with the evidence that each of `measured` gives.
+        """Return the claim with the evidence from each of `measured`.
 
         Comparisons of policies are paired, workload by workload. excluded: interpretations whose evidence is shown and
         does not count, with the reason.
         """
-        measurements = tuple(piece.measurements() for found in measured for piece in self.collect(found))
-        kept = dict(excluded or {})
-        return Claim(self.name, self.text, self.where, self.tested, measurements, self.origin, kept, self.chance)
+        measurements = tuple(piece.measurements() for result in measured for piece in self.collect(result))
+        keep = dict(excluded or {})
+        return Claim(self.name, self.text, self.where, self.tested, measurements, self.origin, keep, self.chance)
 
 
 def stated(
@@ -84,13 +89,17 @@ def stated(
 ) -> Callable[[Collect], Statement]:
     """Declare the decorated collector the test of a claim.
 
-    origin: "assumed" where the measured world supposes what the claim says, "fitted" where its parameters were fitted
-    to the claim's numbers; that is then the verdict, and the numbers are shown beside it. chance: names of the claims
-    that the policies which it is about are better than chance.
+    Args:
+        name, text: Name and words of the claim.
+        where: Place in the paper.
+        tested: Exact test.
+        origin: "assumed" if the simulated world supposes the claim, "fitted" if its parameters were fitted to the
+            claim's numbers; that is then the verdict, and the numbers are shown beside it.
+        chance: Names of the claims that its policies are better than chance.
     """
     return lambda collect: Statement(name, text, where, tested, collect, origin, chance)
 
 
 def near(printed: float, points: float = POINTS) -> Bound:
-    """Within so many percentage points of the printed percentage."""
+    """Return the range of this number of percentage points around the printed percentage."""
     return Bound(printed - points, printed + points)

@@ -1,7 +1,7 @@
-"""Values of several trainings of one policy: listed one by one, with an interval only where they are one cluster.
+"""Values of several trainings of one policy: listed one by one, with an interval only if they are one cluster.
 
-Trainings that differ in nothing but their seed may come to quite different policies. The mean of five values of which
-two are of one kind and three of another describes neither, and Student's t says nothing of them.
+Trainings that differ only in their seed may give quite different policies. If two of five values are of one kind and
+three of another, their mean describes neither, and Student's t does not apply.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from mlsched_papers.claim import Estimate, estimate
 
-#: Values are two clusters when the widest gap between neighbours takes more than this share of their range. Of five
+#: Values are two clusters if the widest gap between neighbours takes more than this share of their range. Of five
 #: normal values one in twenty-five samples has such a gap.
 GAP = 0.75
 
 
 def clustered(values: Sequence[float]) -> bool:
-    """Whether values fall into two clusters."""
+    """Return whether values fall into two clusters."""
     if len(values) < 3:
         return False
     ordered = sorted(values)
@@ -26,6 +26,6 @@ def clustered(values: Sequence[float]) -> bool:
 
 
 def over_trainings(values: Sequence[float]) -> Estimate | None:
-    """The mean over trainings; its interval only where they are one cluster."""
-    found = estimate(values)
-    return dataclasses.replace(found, half=None) if found and clustered(values) else found
+    """Return the mean over trainings; its interval only if they are one cluster."""
+    result = estimate(values)
+    return dataclasses.replace(result, half=None) if result and clustered(values) else result

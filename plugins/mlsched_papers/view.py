@@ -1,4 +1,4 @@
-"""What an experiment measured, asked for by policy, metric and place in the grid: one value per workload."""
+"""An experiment's measurements by policy, metric and place in the grid: one value per workload."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from mlsched_papers.claim import Estimate, estimate
 
-#: One value per workload, in the order of the seeds; NaN where nothing was measured.
+#: One value per workload, in the order of the seeds; NaN without a measurement.
 Values = npt.NDArray[np.float64]
 
 
 class Measurement(Protocol):
-    """What is kept of one run: figures of merit by name, None where there is nothing to measure."""
+    """Results of one run: metrics by name, None if undefined."""
 
     @property
     def values(self) -> Mapping[str, float | None]:
-        """Metric -> its value in this run."""
+        """Return metric -> its value in this run."""
 
 
 Policy = TypeVar("Policy")
@@ -31,42 +31,45 @@ Metrics = TypeVar("Metrics", bound=Measurement)
 class View(abc.ABC, Generic[Policy, Place, Metrics]):
     """The measurements under one interpretation of the paper.
 
-    name: of the interpretation, as tables print it. here: the place that is meant where none is named. A place is a
-    point of the experiment's grid, such as an arrival rate.
+    Attributes:
+        name: Name of the interpretation in tables.
+        here: Default place. A place is a point of the experiment's grid, such as an arrival rate.
     """
 
     def __init__(self, name: str, here: Place) -> None:
         self.name, self.here = name, here
-        #: What was asked for already: claims ask for the same values again and again.
+        #: Cache: claims read the same values repeatedly.
         self._values: dict[tuple[Policy, str, Place], Values] = {}
 
     @abc.abstractmethod
     def runs(self, policy: Policy, at: Place) -> Sequence[Sequence[Metrics]]:
-        """The runs of a policy at a place: for each workload one run, or several of a policy that draws at random."""
+        """Return the runs of a policy at a place: for each workload one run, or several of a policy that draws at
+        random.
+        """
 
     def values(self, policy: Policy, metric: str, at: Place | None = None) -> Values:
-        """One value per workload, the mean over its runs; empty where the policy did not run."""
+        """Return one value per workload, the mean over its runs; empty if the policy did not run."""
         place = self.here if at is None else at
-        found = self._values.get((policy, metric, place))
-        if found is None:
+        result = self._values.get((policy, metric, place))
+        if result is None:
             workloads = self.runs(policy, place)
             several = [[_number(run.values.get(metric)) for run in each] for each in workloads]
             means = [each[0] if len(each) == 1 else np.mean(each) for each in several]
-            found = self._values[policy, metric, place] = np.array(means, dtype=np.float64)
-            found.flags.writeable = False
-        return found
+            result = self._values[policy, metric, place] = np.array(means, dtype=np.float64)
+            result.flags.writeable = False
+        return result
 
     def estimate(self, policy: Policy, metric: str, at: Place | None = None) -> Estimate | None:
-        """Mean and interval over workloads; None where some workload has no value."""
+        """Return mean and interval over workloads; None if some workload lacks a value."""
         return estimate(self.values(policy, metric, at))
 
     def cut(self, policy: Policy, other: Policy, metric: str, at: Place | None = None) -> Values:
-        """By how many percent the policy's value is below the other's, workload by workload; empty without a pair."""
+        """Return the percentage by which the policy is below the other, workload by workload; empty without a pair."""
         new, old = self.values(policy, metric, at), self.values(other, metric, at)
         return np.zeros(0) if new.shape != old.shape else 100 * (1 - ratio(new, old))
 
     def less(self, policy: Policy, other: Policy, metric: str, at: Place | None = None) -> Values:
-        """How much the policy's value is below the other's, workload by workload; empty without a pair."""
+        """Return the difference by which the policy is below the other, workload by workload; empty without a pair."""
         new, old = self.values(policy, metric, at), self.values(other, metric, at)
         return np.zeros(0) if new.shape != old.shape else np.asarray(old - new, dtype=np.float64)
 
@@ -76,23 +79,23 @@ def _number(value: float | None) -> float:
 
 
 def change(new: Values, old: Values) -> Values:
-    """By how many percent `new` is above `old`, workload by workload; NaN where `old` is 0."""
+    """Return the percentage by which `new` is above `old`, workload by workload; NaN if `old` is 0."""
     return 100 * (ratio(new, old) - 1)
 
 
 def ratio(new: Values, old: Values) -> Values:
-    """`new` / `old`, workload by workload; NaN where `old` is 0."""
+    """Return `new` / `old`, workload by workload; NaN if `old` is 0."""
     divided: Any = np.divide(new, old, out=np.full_like(new, np.nan), where=old != 0)
     return np.asarray(divided, dtype=np.float64)
 
 
 def ratio_of_means(new: Values, old: Values) -> Values:
-    """The ratio of the mean of `new` to that of `old`, as one pseudo-value per workload (centred jackknife).
+    """Return the ratio of the mean of `new` to that of `old`, as one pseudo-value per workload (centred jackknife).
 
-    Their mean is the ratio; each lies above it by n - 1 times what leaving its workload out takes off the ratio. So
-    Student's t over them is an interval for the ratio of the means; the mean of the workloads' own ratios is another
-    quantity. It covers a planted ratio in 93 to 95 % of draws of ten log-normal workloads (standard deviation 0.5 to
-    0.3). A single workload gives its own ratio; NaN where the mean of `old` is 0.
+    Their mean is the ratio. A pseudo-value exceeds the ratio by n - 1 times the fall of the ratio without its workload.
+    So Student's t over them is an interval for the ratio of the means. The mean of the workloads' own ratios is another
+    quantity. The interval covers a planted ratio in 93 to 95 % of draws of ten log-normal workloads (standard deviation
+    0.5 to 0.3). A single workload gives its own ratio; NaN if the mean of `old` is 0.
     """
     count = len(new)
     if count < 2:

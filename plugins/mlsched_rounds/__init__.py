@@ -1,5 +1,5 @@
-"""Rounds, a plug-in of mlsched: who runs on which type of GPU, and on how many, in the coming round.
+"""Rounds, a plug-in of mlsched: choose the GPU type and GPU count of each job for the coming round.
 
-The problem `rounds` of Gavel, Shockwave, Sia and AlloX with all that answers it, its simulator, and the schedulers of
-task graphs that ask its rules.
+It contains the problem `rounds` (Gavel, Shockwave, Sia, AlloX), its solvers and simulator, and the schedulers of task
+graphs that use its heuristics.
 """

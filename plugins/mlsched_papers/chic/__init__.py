@@ -18,7 +18,7 @@ TITLE = "Chic: experience-driven scheduling in machine learning clusters"
 
 
 def run(settings: Settings) -> Report:
-    """Measure the experiment and set it beside the paper."""
+    """Measure the experiment and compare it with the paper."""
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: chic runs on the paper's own synthetic workload; leave it out")
     grid = settings.sized(g.QUICK if settings.quick else g.FULL)
@@ -27,21 +27,21 @@ def run(settings: Settings) -> Report:
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
-    """The report of finished measurements."""
-    measured = Measured(grid, [ChicView(interpretation, grid, metrics) for interpretation in grid.interpretations])
+    """Return the report of finished measurements."""
+    measurement = Measured(grid, [ChicView(interpretation, grid, metrics) for interpretation in grid.interpretations])
     return Report(
         title=title,
         interpretations=tuple(_readings(grid, len(metrics))),
-        tables=tuple(tables.tables(measured)),
-        figures=tuple(figures.figures(measured)),
-        claims=tuple(claims.claims(measured)),
+        tables=tuple(tables.tables(measurement)),
+        figures=tuple(figures.figures(measurement)),
+        claims=tuple(claims.claims(measurement)),
     )
 
 
 def _readings(grid: g.Grid, runs: int) -> list[str]:
-    """What was run, and how the paper was read."""
+    """Describe the runs and the interpretation of the paper."""
     missing = [p.label for p in (g.CHIC, g.CHIC_PAIR, g.CHIC_PLUS, g.LP_MPC) if not g.known(p)]
-    found = [
+    result = [
         f"{grid.seeds} sequences (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs a rate, {runs} runs in all. "
         "Intervals: 95 %, Student's t over sequences; policies are compared on the same sequences.",
         CHECKED,
@@ -57,32 +57,34 @@ def _readings(grid: g.Grid, runs: int) -> list[str]:
         "the untrained network.",
     ]
     if missing:
-        found.append(f"Not there, hence not measured: {', '.join(missing)}.")
-    return [*found, versions_sentence()]
+        result.append(f"Not there, hence not measured: {', '.join(missing)}.")
+    return [*result, versions_sentence()]
 
 
 def _trained(grid: g.Grid) -> list[str]:
-    """At which rates the trained policies were trained, and which do not count as trained, from their cards."""
+    """Describe the training rates of the policies, and those that do not count as trained, from their cards."""
     policies = g.trained()
     if not policies:
         return []
     rates: dict[str, list[str]] = {}
     for policy in policies:
         cards = [learning.card(policy, rate) for rate in (grid.rates if policy.anew else (None,))]
-        rates[policy.label] = list(dict.fromkeys(" to ".join(f"{r:g}" for r in _ends(one)) for one in cards))
+        rates[policy.label] = list(
+            dict.fromkeys(" to ".join(f"{r:g}" for r in _lowest_and_highest_rate(one)) for one in cards)
+        )
     told = "; ".join(f"{label} at {', '.join(each)}/h" for label, each in rates.items())
-    found = [
+    result = [
         f"Trained: {told}. Chic and Chic-Pair by the paper's protocol (Section 5): of 100 iterations the policy with "
         "the shortest validation ACT. Chic (1.8/h) and Chic-Pair (1.8/h) are trained once, for Fig. 4(c); so are those "
         "of ours, until their reward settles."
     ]
     missing = [learning.untrained(policy, rate) for policy in policies if policy.anew for rate in grid.rates]
     missing = list(dict.fromkeys(filter(None, missing)))
-    return found + ([f"Not trained: {'; '.join(missing)}."] if missing else [])
+    return result + ([f"Not trained: {'; '.join(missing)}."] if missing else [])
 
 
-def _ends(card: Mapping[str, Any]) -> list[float]:
-    """Lowest and highest arrival rate in a training, or the only one."""
+def _lowest_and_highest_rate(card: Mapping[str, Any]) -> list[float]:
+    """Return the lowest and highest arrival rate in a training, or the only one."""
     return list(dict.fromkeys(card["data"]["rates"]))
 
 

@@ -1,9 +1,9 @@
-"""What the Chic paper claims of Figures 4(a) and 4(b) and of its baseline, and how each claim is tested.
+"""Claims of the Chic paper about Figures 4(a) and 4(b) and about its baseline, with their tests.
 
-Claims about Optimus are judged as it stops in print (Chic's Section 6.1, or its authors' program). Where it goes on
-until nothing fits it is a stronger baseline (see `heuristics/workers/optimus.py`): what comes out against it is a claim
-of its own, marked ours. In Figure 4(a) the paper trains Chic anew for every arrival rate: a policy trained at 1.8/h is
-not that policy at other rates, and its pieces there are not trained.
+Claims about Optimus are judged with the printed stopping rule (Chic's Section 6.1, or its authors' program). If Optimus
+continues until every task is placed or unfit, it is a stronger baseline (see `heuristics/workers/optimus.py`).
+Comparisons with it are claims of their own, marked ours. In Figure 4(a) the paper trains Chic for every arrival rate: a
+policy trained at 1.8/h is another policy at other rates, and its pieces there are not trained.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ STATEMENTS: tuple[Statement, ...] = (
 )
 
 
-#: Optimus plays a part in these, so that when it stops is a part of their interpretations.
+#: Optimus is part of these claims, so its stopping rule is part of their interpretations.
 OF_OPTIMUS = (
     chic_cut,
     pair_cut,
@@ -266,16 +266,16 @@ OF_OPTIMUS = (
 )
 
 
-#: What is said of a claim against Optimus at full strength.
+#: Note on a claim against Optimus at full strength.
 FULL_STRENGTH = " (Optimus at full strength)"
 
 
 def full_name(name: str) -> str:
-    """The name of a claim against Optimus at full strength."""
+    """Return the name of a claim against Optimus at full strength."""
     return f"full-{name}"
 
 
-#: All that `claims` returns, in its order.
+#: All claims of `claims`, in its order.
 ALL: tuple[Statement, ...] = (
     *STATEMENTS,
     *(
@@ -287,12 +287,14 @@ ALL: tuple[Statement, ...] = (
 
 
 def claims(found: Measured) -> list[Claim]:
-    """Every claim with its evidence; those of Optimus as it stops in print, then each at full strength, as ours."""
+    """Return every claim with its evidence: those of Optimus with the printed stopping rule, then each at full
+    strength, as ours.
+    """
     return beside_chance(by_strength([statement.judge(found) for statement in STATEMENTS]))
 
 
 def by_strength(judged: Sequence[Claim]) -> list[Claim]:
-    """The claims, with those of Optimus in two: as it stops in print, and, after all others, at full strength."""
+    """Split the claims of Optimus in two: with the printed stopping rule, and, after all others, at full strength."""
     names = {statement.name for statement in OF_OPTIMUS}
     printed, full = [], []
     for claim in judged:

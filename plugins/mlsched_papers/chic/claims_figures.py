@@ -1,4 +1,4 @@
-"""What the Chic paper claims of Figures 4(c), 5 and 7 and of its runtime, and how each claim is tested."""
+"""Claims of the Chic paper about Figures 4(c), 5 and 7 and about its runtime, with their tests."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from mlsched_papers.view import Values, change
 
 
 def _behind(m: Measured, once: Policy, anew: Policy, rate: float) -> Values:
-    """By how many percent the ACT of a policy that was trained once is above that of itself trained for the rate."""
+    """Return the percentage by which a policy trained once exceeds, in ACT, the one trained for the rate."""
     view = m.views[0]  # the same runs under every interpretation of Optimus
     return change(view.values(once, "act", At(rate)), view.values(anew, "act", At(rate)))
 
 
 def _lower_rates(m: Measured) -> list[float]:
-    """Where arrivals are not dense: the rates below the one at which everybody was trained."""
+    """Return the rates of sparse arrivals: those below the common training rate."""
     return [rate for rate in m.grid.rates if rate < m.grid.at]
 
 
@@ -65,11 +65,11 @@ def trained_once(m: Measured) -> list[Piece]:
 )
 def pair_adapts(m: Measured) -> list[Piece]:
     everyone = (CHIC_ONCE, CHIC, CHIC_PAIR_ONCE, CHIC_PAIR)
-    found = []
+    result = []
     for rate in (rate for rate in m.grid.rates if rate != m.grid.at):
         chic, pair = (_behind(m, once, anew, rate) for once, anew in (everyone[:2], everyone[2:]))
         missing = [learning.untrained(p, rate if p.anew else None) for p in everyone]
-        found.append(
+        result.append(
             Piece(
                 m.views[0].name,
                 f"Chic's distance less Chic-Pair's at {rate:g}/h",
@@ -79,7 +79,7 @@ def pair_adapts(m: Measured) -> list[Piece]:
                 untrained=next(filter(None, missing), ""),
             )
         )
-    return found
+    return result
 
 
 @stated(
@@ -138,15 +138,15 @@ def runtime_pair_before(m: Measured) -> list[Piece]:
 
 
 def _runtimes(m: Measured, policy: Policy, other: Policy, bound: Bound, printed: float | None) -> list[Piece]:
-    """How many times as long one's runs take as the other's."""
-    found: list[Piece] = []
+    """Return the ratios of two runtimes."""
+    result: list[Piece] = []
     for v in m.views:
         ours, theirs = (v.values(one, "runtime_s") for one in (policy, other))
-        measured = ours / theirs if len(ours) == len(theirs) else None
+        measurement = ours / theirs if len(ours) == len(theirs) else None
         missing = learning.untrained(policy) or learning.untrained(other)
         what = f"{policy.label} over {other.label}"
-        found.append(Piece(v.name, what, measured, bound, "", printed, untrained=missing))
-    return found
+        result.append(Piece(v.name, what, measurement, bound, "", printed, untrained=missing))
+    return result
 
 
 @stated(
@@ -170,15 +170,15 @@ def step_time(m: Measured) -> list[Piece]:
 )
 def episode_60(m: Measured) -> list[Piece]:
     view = m.views[0]
-    found = []
+    result = []
     for policy in (CHIC, CHIC_PAIR):
         longer = with_episode(policy, EPISODES[-1])
         for length, jobs in m.grid.lengths.items():
-            measured = view.cut(longer, policy, "act", At(m.grid.at, jobs))
+            measurement = view.cut(longer, policy, "act", At(m.grid.at, jobs))
             missing = learning.untrained(longer) or learning.untrained(policy)
             what = f"{policy.label}, sequences of {length} jobs"
-            found.append(Piece(view.name, what, measured, Bound(0.0, 5.0, strict=True), "%", untrained=missing))
-    return found
+            result.append(Piece(view.name, what, measurement, Bound(0.0, 5.0, strict=True), "%", untrained=missing))
+    return result
 
 
 @stated(

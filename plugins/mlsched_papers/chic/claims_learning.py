@@ -1,8 +1,8 @@
-"""What the Chic paper claims of its trainings (Figure 6), and how each claim is tested.
+"""Claims of the Chic paper about its trainings (Figure 6), with their tests.
 
-The paper shows one training; here are several that differ in their seed, and each says what it says: values are listed
-one by one, and have an interval only where they are one cluster (see `papers/trainings.py`). Trainings until the reward
-settles are ours, and so are the claims about them.
+The paper shows one training. Here are several that differ in their seed. Their values are listed one by one, and have
+an interval only if they are one cluster (see `papers/trainings.py`). Trainings until the reward settles are ours, and
+so are the claims about them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mlsched_papers.claim import Bound
 from mlsched_papers.statement import ABOVE_0, BELOW_0, Piece, Statement, stated
 from mlsched_papers.view import Values
 
-#: Interpretations under which the training curves stand, which no reading of Optimus changes.
+#: Interpretations of the training curves, which are independent of Optimus.
 CURVES = "the trainings of all seeds"
 SEEDS = "a value per training seed"
 
@@ -88,15 +88,15 @@ def _act_falls(policies: Sequence[Policy]) -> list[Piece]:
     chance=("learning-needed",),
 )
 def after_19(m: Measured) -> list[Piece]:
-    found = []
+    result = []
     for v in m.views:
         optimus_600 = v.values(OPTIMUS_600, "act")
         act = learning.after(CHIC, paper.BETTER_AFTER)
-        measured = optimus_600.mean() - act if optimus_600.size else None
+        measurement = optimus_600.mean() - act if optimus_600.size else None
         missing = learning.untrained_seeds(CHIC)
         what = "Chic below Optimus-600"
-        found.append(Piece(v.name, what, measured, ABOVE_0, "s", untrained=missing, trainings=True))
-    return found
+        result.append(Piece(v.name, what, measurement, ABOVE_0, "s", untrained=missing, trainings=True))
+    return result
 
 
 @stated(
@@ -108,18 +108,18 @@ def after_19(m: Measured) -> list[Piece]:
 )
 def pair_faster(m: Measured) -> list[Piece]:
     chic, pair = (learning.chosen_at(policy) for policy in learning.LEARNERS)
-    measured = chic - pair if chic.shape == pair.shape else None
+    measurement = chic - pair if chic.shape == pair.shape else None
     missing = learning.untrained_seeds(CHIC) or learning.untrained_seeds(CHIC_PAIR)
-    return [Piece(CURVES, "iterations fewer", measured, ABOVE_0, "", untrained=missing, trainings=True)]
+    return [Piece(CURVES, "iterations fewer", measurement, ABOVE_0, "", untrained=missing, trainings=True)]
 
 
-def _curve(policy: Policy, what: str, measured: Values, bound: Bound, unit: str = "") -> Piece:
-    """A piece from the trainings of a policy."""
+def _curve(policy: Policy, what: str, measurement: Values, bound: Bound, unit: str = "") -> Piece:
+    """Return a piece from the trainings of a policy."""
     missing = learning.untrained_seeds(policy)
-    return Piece(CURVES, f"{policy.label}, {what}", measured, bound, unit, untrained=missing, trainings=True)
+    return Piece(CURVES, f"{policy.label}, {what}", measurement, bound, unit, untrained=missing, trainings=True)
 
 
-#: What is said of claims on trainings of ours.
+#: Note on claims about our own trainings.
 UNTIL_SETTLED = " (trained until the reward settles)"
 
 

@@ -1,4 +1,4 @@
-"""Figures 4, 5, 6 and 7 of the Chic paper, measured; the paper's are images whose numbers cannot be read."""
+"""Figures 4, 5, 6 and 7 of the Chic paper, measured; the paper's are images with unreadable numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ POINTS = 100
 
 
 def figures(m: Measured) -> list[Figure]:
-    """Fig. 4(a) and 5(b) an interpretation, 4(b) and 7 for the first, 6 as it was when the policies were trained."""
+    """Return Fig. 4(a) and 5(b) for each interpretation, 4(b) and 7 for the first, 6 from the policies' trainings."""
     first = m.views[0]
     return [
         *(_figure_4a(m, v) for v in m.views),
@@ -82,11 +82,11 @@ def _figure_7a(m: Measured, view: ChicView) -> Figure:
     for length, jobs in m.grid.lengths.items():
         lines = {}
         for policy in figure_7a():
-            found = [
+            result = [
                 float(view.values(p, "act", At(m.grid.at, jobs)).mean()) for p in by_episode(policy) if p is not None
             ]
-            # Who has no second W is a level.
-            lines[policy.label] = ([float(w) for w in EPISODES], found if len(found) > 1 else found * len(EPISODES))
+            # A policy without a second W is a level line.
+            lines[policy.label] = ([float(w) for w in EPISODES], result if len(result) > 1 else result * len(EPISODES))
         panels[f"test sequences of {length} jobs"] = lines
     return Figure("Figure 7(a)", f"ACT by W at {m.grid.at:g}/h, {view.name}", panels, "W", "ACT, s")
 

@@ -1,4 +1,4 @@
-"""Which runs the Chic experiment needs: interpretations x policies x arrival rates x sequences of jobs."""
+"""Runs of the Chic experiment: interpretations x policies x arrival rates x sequences of jobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 from mlsched.core.registry import registry
 from mlsched.learned.workers.chic_policy import VARIANTS, Variant
 
-#: Section 6.1: arrivals per hour, and the one at which Fig. 5 and 6 are measured.
+#: Section 6.1: arrivals per hour, and the rate of Fig. 5 and 6.
 RATES = (0.9, 1.35, 1.8, 2.25, 2.7)
 AT = 1.8
 #: Fig. 5: intervals of Optimus, s.
@@ -22,10 +22,12 @@ Options = tuple[tuple[str, str], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the solver as text, the run's cadence, and what it changes in the world.
+    """A row of the tables: its label, the solver as text, the run's cadence, and its changes of the simulator's
+    options.
 
-    optimus: its text depends on how the interpretation ends Optimus' greedy. anew: its weights depend on the arrival
-    rate: it is trained anew for each, where such weights come with mlsched.
+    Attributes:
+        optimus: Its text depends on the stopping rule of Optimus' greedy in the interpretation.
+        `anew`: Its weights depend on the arrival rate; it is trained for each rate whose weights come with mlsched.
     """
 
     label: str
@@ -37,19 +39,19 @@ class Policy:
 
 
 def optimus(interval: int) -> Policy:
-    """Optimus every `interval` seconds, or at events (0)."""
+    """Return Optimus every `interval` seconds, or at events (0)."""
     if not interval:
         return Policy("Optimus, event-triggered", "optimus", optimus=True)
     return Policy(f"Optimus-{interval}", "optimus", f"interval:{interval}", optimus=True)
 
 
 def windowed(label: str, text: str, window: int, anew: bool = False) -> Policy:
-    """A policy that sees the first `window` jobs."""
+    """Return a policy that sees the first `window` jobs."""
     return Policy(f"{label}, I = {window}", text, options=(("window", str(window)),), anew=anew)
 
 
 OPTIMUS_600, OPTIMUS_300, OPTIMUS = optimus(600), optimus(300), optimus(0)
-#: Chic's and Chic-Pair's actions drawn alike: sample N + 1 of their training, not their untrained networks.
+#: Random draws of Chic's and Chic-Pair's actions: sample N + 1 of their training, not their untrained networks.
 RANDOM = windowed("uniform-random", "uniform-random:window=3", 3)
 RANDOM_PAIR = windowed("uniform-random pairs", "uniform-random:window=3,pair=true", 3)
 CHIC, CHIC_PAIR, CHIC_PLUS = (
@@ -59,7 +61,7 @@ CHIC, CHIC_PAIR, CHIC_PLUS = (
 )
 #: Fig. 4(c): trained once, at 1.8/h, and tested at every rate.
 CHIC_ONCE, CHIC_PAIR_ONCE = Policy("Chic (1.8/h)", "chic"), Policy("Chic-Pair (1.8/h)", "chic-pair")
-#: Ours: trained at 1.8/h until the reward settles, not for as many iterations as the paper's protocol has.
+#: Ours: trained at 1.8/h until the reward settles, unlike the fixed iterations of the paper's protocol.
 CHIC_SETTLED, CHIC_PAIR_SETTLED = (
     Policy("Chic, settled (ours)", "chic:protocol=settled"),
     Policy("Chic-Pair, settled (ours)", "chic-pair:protocol=settled"),
@@ -79,40 +81,42 @@ OTHERS = (
 
 
 def known(*policies: Policy) -> tuple[Policy, ...]:
-    """Those whose solver is registered: trained policies join when they are there."""
+    """Return the policies with a registered solver: trained policies join if they are available."""
     return tuple(p for p in policies if ("workers", p.text.partition(":")[0]) in registry().solvers)
 
 
 def trained() -> tuple[Policy, ...]:
-    """The trained policies that there are."""
+    """Return the available trained policies."""
     return known(CHIC, CHIC_PAIR, CHIC_PLUS)
 
 
 def once() -> tuple[Policy, ...]:
-    """Those of them that are trained anew for each rate, trained once."""
+    """Return single trainings of the policies that are otherwise trained for each rate."""
     return known(CHIC_ONCE, CHIC_PAIR_ONCE)
 
 
 def settled() -> tuple[Policy, ...]:
-    """Those that are trained until their reward settles."""
+    """Return the policies that are trained until their reward settles."""
     return known(CHIC_SETTLED, CHIC_PAIR_SETTLED)
 
 
 def core() -> tuple[Policy, ...]:
-    """What runs under every interpretation."""
+    """Return the policies of every interpretation."""
     return (OPTIMUS_600, OPTIMUS_300, OPTIMUS, RANDOM, *trained(), *once(), *settled())
 
 
 def everyone() -> tuple[Policy, ...]:
-    """What runs under the first interpretation."""
+    """Return the policies of the first interpretation."""
     return (*core(), RANDOM_PAIR, *known(*OTHERS))
 
 
 @dataclasses.dataclass(frozen=True)
 class Interpretation:
-    """One way to fill in what the paper leaves open.
+    """One completion of the paper's open details.
 
-    stop: when Optimus stops handing out tasks; floor: what a re-schedule costs.
+    Attributes:
+        stop: Rule that ends the task assignment of Optimus.
+        floor: Cost of a re-schedule.
     """
 
     name: str
@@ -126,14 +130,18 @@ INTERPRETATIONS = (
     Interpretation("Optimus stops when a resource is used up", "used-up"),
     Interpretation("Optimus stops at the first misfit", "misfit"),
 )
-#: How Optimus stops where Chic's Section 6.1 ("until at least one type of resource is used up") or the program that
-#: Optimus' authors published says when. As it goes on until nothing fits it is a stronger baseline than either: ours.
+#: Stopping rules of Optimus: Chic's Section 6.1 ("until at least one type of resource is used up") or the published
+#: program of Optimus' authors. Continuing until every task is placed or unfit is a stronger baseline: ours.
 PRINTED = tuple(interpretation.name for interpretation in INTERPRETATIONS if interpretation.stop != "full")
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One simulated run. jobs: of the sequence; 0: as many as the grid says."""
+    """One simulated run.
+
+    Attributes:
+        jobs: Jobs of the sequence; 0: the grid's number.
+    """
 
     text: str
     scheduling_events: str
@@ -144,25 +152,27 @@ class Case:
 
 
 def case(interpretation: Interpretation, policy: Policy, rate: float, seed: int, jobs: int = 0) -> Case:
-    """The run of a policy under an interpretation."""
+    """Return the run of a policy under an interpretation."""
     text = with_value(policy.text, f"stop={interpretation.stop}") if policy.optimus else at_rate(policy, rate)
     return Case(text, policy.scheduling_events, (*policy.options, ("floor", interpretation.floor)), rate, seed, jobs)
 
 
 def with_value(text: str, value: str) -> str:
-    """A solver as text with one more parameter set."""
+    """Return a solver as text with one more parameter."""
     return f"{text}{',' if ':' in text else ':'}{value}"
 
 
 def variant(text: str) -> Variant:
-    """Which of the weights that come with mlsched a Chic or Chic-Pair as text answers with."""
-    given = dict(part.split("=") for part in text.partition(":")[2].split(",") if part)
-    sizes = (int(given.get("window", 0)), int(given.get("episode", 0)), float(given.get("rate", 0)))
-    return Variant(*sizes, given.get("protocol", "auto")).usual
+    """Return the variant of mlsched's weights for a Chic or Chic-Pair solver text."""
+    inputs = dict(part.split("=") for part in text.partition(":")[2].split(",") if part)
+    sizes = (int(inputs.get("window", 0)), int(inputs.get("episode", 0)), float(inputs.get("rate", 0)))
+    return Variant(*sizes, inputs.get("protocol", "auto")).usual
 
 
 def at_rate(policy: Policy, rate: float) -> str:
-    """The solver as text at an arrival rate: trained for it where it is trained anew and such weights come along."""
+    """Return the solver as text at an arrival rate; if it is trained for each rate, with the weights of the rate, if
+    available.
+    """
     if (
         policy.anew
         and rate != AT
@@ -174,7 +184,7 @@ def at_rate(policy: Policy, rate: float) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of the experiment: `seeds` sequences of `jobs` jobs a rate. No training may use the seeds 0, 1, ..."""
+    """Return Fig. 7(a): number of jobs of a test sequence -> `jobs` of its cases; the usual number, and twice it."""
 
     interpretations: tuple[Interpretation, ...] = INTERPRETATIONS
     rates: tuple[float, ...] = RATES
@@ -183,12 +193,12 @@ class Grid:
 
     @property
     def at(self) -> float:
-        """The rate of Fig. 5: the paper's, or the middle one."""
+        """Return the rate of Fig. 5: the paper's, or the middle one."""
         return AT if AT in self.rates else self.rates[len(self.rates) // 2]
 
     @property
     def lengths(self) -> dict[int, int]:
-        """Fig. 7(a): number of jobs of a test sequence -> `jobs` of its cases; as many as elsewhere, and twice that."""
+        """Return the policies of Fig. 7(b) for `window` jobs. Trained ones join if they have the parameter `window`."""
         return {self.jobs: 0, 2 * self.jobs: 2 * self.jobs}
 
 
@@ -197,55 +207,57 @@ QUICK = Grid(interpretations=(INTERPRETATIONS[0], INTERPRETATIONS[-1]), rates=(0
 
 
 def windows(window: int) -> tuple[Policy, ...]:
-    """Fig. 7(b): who can be asked about `window` jobs. A trained policy joins when it has a parameter `window`."""
-    found = [
+    """Return the policies of Fig. 7(b) with `window` jobs. A trained policy joins if it has a parameter `window`."""
+    result = [
         windowed("max-rate", "max-rate", window),
         windowed("uniform-random", f"uniform-random:window={window}", window),
         windowed("uniform-random pairs", f"uniform-random:window={window},pair=true", window),
     ]
     for policy in trained():
         if "window" in registry().solvers["workers", policy.text].parameters:
-            found.append(windowed(policy.label, f"{policy.text}:window={window}", window, policy.anew))
-    return tuple(found)
+            result.append(windowed(policy.label, f"{policy.text}:window={window}", window, policy.anew))
+    return tuple(result)
 
 
 def with_episode(policy: Policy, episode: int) -> Policy:
-    """Fig. 7(a): the policy trained with W = `episode`; the one of all other figures for the first."""
+    """Return the policy of Fig. 7(a) trained with W = `episode`; for the first W, the policy of all other figures."""
     if episode == EPISODES[0]:
         return policy
     return dataclasses.replace(policy, label=f"{policy.label}, W = {episode}", text=f"{policy.text}:episode={episode}")
 
 
 def has_episodes(policy: Policy) -> bool:
-    """Whether weights of every W come with mlsched: those of a trained policy with a parameter `episode`."""
+    """Return whether weights of every W come with mlsched: a trained policy needs a parameter `episode`."""
     return policy in trained() and "episode" in registry().solvers["workers", policy.text].parameters
 
 
 def figure_7a() -> tuple[Policy, ...]:
-    """Who is compared over W: the trained, their actions drawn at random, and rules that decide at events."""
+    """Return the policies compared over W: trained ones, random draws of their actions, and heuristics that decide at
+    events.
+    """
     return (*trained(), RANDOM, RANDOM_PAIR, OPTIMUS, *known(MAX_RATE, LP_MPC))
 
 
 def by_episode(policy: Policy) -> tuple[Policy | None, ...]:
-    """The policy for every W; None where there is none. Who is not trained has no W: first only."""
+    """Return the policy for every W, or None if missing. An untrained policy lacks a W: first only."""
     return tuple(with_episode(policy, w) if w == EPISODES[0] or has_episodes(policy) else None for w in EPISODES)
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run that tables, figures and claims read, once each."""
-    found: dict[Case, None] = {}
+    """Return every run of tables, figures and claims, once each."""
+    result: dict[Case, None] = {}
     for seed in range(grid.seeds):
         for interpretation in grid.interpretations:
             for policy in everyone() if interpretation == grid.interpretations[0] else core():
                 for rate in grid.rates:
-                    found[case(interpretation, policy, rate, seed)] = None
+                    result[case(interpretation, policy, rate, seed)] = None
             for interval in INTERVALS:
-                found[case(interpretation, optimus(interval), grid.at, seed)] = None
+                result[case(interpretation, optimus(interval), grid.at, seed)] = None
         for jobs in grid.lengths.values():
             for one in (p for policy in figure_7a() for p in by_episode(policy) if p is not None):
-                found[case(grid.interpretations[0], one, grid.at, seed, jobs)] = None
+                result[case(grid.interpretations[0], one, grid.at, seed, jobs)] = None
         for window in WINDOWS:
             for policy in windows(window):
                 for rate in (grid.rates[0], grid.rates[-1]):
-                    found[case(grid.interpretations[0], policy, rate, seed)] = None
-    return list(found)
+                    result[case(grid.interpretations[0], policy, rate, seed)] = None
+    return list(result)

@@ -1,4 +1,4 @@
-"""Carrying the runs out: each is simulated, checked by the independent replay, and reduced to a few numbers."""
+"""Runs of the experiment: each is simulated, checked by the independent replay, and reduced to a few numbers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mlsched_papers.runs import refuse_unsound
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """One run: figures of merit by name, and every job's completion time, s."""
+    """One run: metrics by name, and every job's completion time, s."""
 
     values: dict[str, float]
     completion: list[float]
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
-    """Simulate, check, reduce."""
+    """Simulate, check and reduce a run."""
     workload = api.workload("synthetic:chic", "workers", seed=case.seed, jobs=case.jobs or grid.jobs, rate=case.rate)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the offered load")
@@ -54,12 +54,12 @@ def run_case(case: Case, grid: Grid) -> Metrics:
 
 
 def _timed(case: Case, grid: Grid) -> bool:
-    """Whether actions of Chic are timed in this run: once, where the other runtimes are measured."""
+    """Return whether actions of Chic are timed in this run: once, with the other runtimes."""
     return case.text == "chic" and case.rate == grid.at and not case.jobs and ("floor", "always") in case.options
 
 
 def _step_ms(workload: Any, case: Case) -> float:
-    """CPU time of an action of Chic, ms: the decisions of a run once more, over the actions that they take."""
+    """Return the CPU time of an action of Chic, ms: the repeated decisions of a run, over their actions."""
     run = api.simulate(
         workload,
         case.text,
@@ -69,9 +69,9 @@ def _step_ms(workload: Any, case: Case) -> float:
         record=1.0,
     )
     policy = chic_policy("chic", "")
-    asked: list[tuple[Any, np.random.Generator]] = [
+    query: list[tuple[Any, np.random.Generator]] = [
         (d.instance, np.random.default_rng([case.seed, d.number])) for d in run.recorded
     ]
-    started = time.process_time()
-    actions = sum(int(policy.decide(instance, rng).steps) for instance, rng in asked)
-    return 1000 * (time.process_time() - started) / max(1, actions)
+    starts = time.process_time()
+    actions = sum(int(policy.decide(instance, rng).steps) for instance, rng in query)
+    return 1000 * (time.process_time() - starts) / max(1, actions)

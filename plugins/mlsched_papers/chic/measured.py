@@ -1,4 +1,4 @@
-"""The measurements, asked for by reading, policy and metric: one value per sequence of jobs."""
+"""The measurements by interpretation, policy and metric: one value per sequence of jobs."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class ChicView(View[Policy, At, Metrics]):
         self.interpretation, self.grid, self._metrics = interpretation, grid, metrics
 
     def runs(self, policy: Policy, at: At) -> list[list[Metrics]]:
-        wanted = [case(self.interpretation, policy, at.rate, seed, at.jobs) for seed in range(self.grid.seeds)]
-        return [[self._metrics[one]] for one in wanted if one in self._metrics]
+        request = [case(self.interpretation, policy, at.rate, seed, at.jobs) for seed in range(self.grid.seeds)]
+        return [[self._metrics[one]] for one in request if one in self._metrics]
 
     def has(self, policy: Policy, at: At) -> bool:
-        """Whether the policy ran there."""
+        """Return whether the policy ran there."""
         return bool(self.runs(policy, at))
 
     def completions(self, policy: Policy) -> Values:
-        """Completion times of the jobs of all sequences at the usual rate, s."""
+        """Return the completion times of the jobs of all sequences at the usual rate, s."""
         return np.array([s for each in self.runs(policy, self.here) for run in each for s in run.completion])
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Everything that was measured, reading by reading; all policies ran under the first."""
+    """All measurements, by interpretation; all policies ran under the first."""
 
     grid: Grid
     views: Sequence[ChicView]

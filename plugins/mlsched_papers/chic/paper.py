@@ -1,4 +1,4 @@
-"""The numbers that the Chic paper prints (Gong, Li, Liang and Zhan, IWQoS 2019); its figures are images."""
+"""The printed numbers of the Chic paper (Gong, Li, Liang and Zhan, IWQoS 2019); its figures are images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RUNTIME_RATIO = 3.00
 STEP_MS = 0.78
 #: Section 6.2.3, Fig. 7(b): Chic-Pair's ACT with I = 3 less that with I = 4 at 2.7 per hour, s.
 WINDOW_GAIN_S = 71.28
-#: Section 6.2.1, Fig. 4(c): most percent by which Chic trained once at 1.8/h is behind, where arrivals are not dense.
+#: Section 6.2.1, Fig. 4(c): most percent by which Chic trained once at 1.8/h is behind, for sparse arrivals.
 ONCE_BEHIND = 4.06
 #: Section 6.2.2, Fig. 6(b): iterations after which Chic is better than Optimus.
 BETTER_AFTER = 19

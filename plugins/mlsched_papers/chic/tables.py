@@ -1,4 +1,4 @@
-"""The numbers of the Chic paper's figures, measured, beside those that its text gives."""
+"""The numbers of the Chic paper's figures, measured, beside the numbers in its text."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ COLUMNS = {
 
 
 def tables(m: Measured) -> list[Table]:
-    """Fig. 4(a) as seconds and as cuts of two kinds of Optimus, an interpretation each; then Figs. 4, 5 and 7."""
-    found = []
+    """Return Fig. 4(a) in seconds and as cuts of two kinds of Optimus per interpretation; then Figs. 4, 5 and 7."""
+    result = []
     for v in m.views:
-        found += [_act(m, v), _cuts(m, v, OPTIMUS_600), _cuts(m, v, OPTIMUS)]
-    return [*found, _figure_4b(m), _figure_4c(m), *(_figure_5(m, v) for v in m.views), _figure_7a(m), _figure_7b(m)]
+        result += [_act(m, v), _cuts(m, v, OPTIMUS_600), _cuts(m, v, OPTIMUS)]
+    return [*result, _figure_4b(m), _figure_4c(m), *(_figure_5(m, v) for v in m.views), _figure_7a(m), _figure_7b(m)]
 
 
 def _policies(m: Measured, view: ChicView) -> list[Policy]:
-    """Who ran under an interpretation: what does not depend on when Optimus stops ran once for all of them."""
+    """Return the policies of an interpretation: those independent of Optimus' stopping rule ran once for all."""
     return [p for p in everyone() if view.has(p, At(m.grid.rates[0]))]
 
 

@@ -1,4 +1,4 @@
-"""What was found here and stands in none of the papers, measured anew with intervals: `mlsched reproduce findings`.
+"""Findings beyond the papers, measured with intervals: `mlsched reproduce findings`.
 
 A finding is a file that exports one `FINDING`; the list below names them in the order of the report.
 """
@@ -31,7 +31,7 @@ def run(settings: Settings) -> Report:
 
 
 def report(sections: list[tuple[Finding, Section]], title: str = TITLE) -> Report:
-    """The report of finished measurements."""
+    """Return the report of finished measurements."""
     stated = [f"Finding {letter}: {finding.text}." for letter, (finding, _) in zip("abcdefgh", sections, strict=False)]
     interpretations = [
         f"{finding.name}: {sentence}" for finding, section in sections for sentence in section.interpretations
@@ -46,7 +46,7 @@ def report(sections: list[tuple[Finding, Section]], title: str = TITLE) -> Repor
 
 
 def _share(progress: Progress | None, index: int) -> Progress | None:
-    """Progress of the finding with that number as a part of the whole."""
+    """Return the progress of the finding with that number as a part of the total."""
     return None if progress is None else functools.partial(_advance, progress, index)
 
 

@@ -1,4 +1,4 @@
-"""What a finding is: something that stands in none of the papers, with the measurements that show it."""
+"""A finding beyond the papers, with the measurements that show it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from mlsched_papers.report import Figure, Table
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """Part of a report. interpretations: what was run, in sentences; no two tables or claims share a name."""
+    """Part of a report.
+
+    Attributes:
+        interpretations: Description of the runs, in sentences; names of tables and claims are unique.
+    """
 
     interpretations: tuple[str, ...]
     tables: tuple[Table, ...]
@@ -22,7 +26,13 @@ class Section:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """name: short; text: the finding in a sentence; measure: carries its runs out, of the size that is asked for."""
+    """A finding.
+
+    Attributes:
+        name: Short name.
+        text: The finding in a sentence.
+        measure: Function that performs its runs, of the requested size.
+    """
 
     name: str
     text: str

@@ -1,9 +1,9 @@
 """Finding (c): SLAQ's max-min variant beats its sum objective on the sum's own metrics.
 
-SLAQ (SoCC 2017) maximises the total loss reduction of the coming epoch by Algorithm 1 and evaluates that; the variant
+SLAQ (SoCC 2017) maximises the total loss reduction of the coming epoch by Algorithm 1 and evaluates that. The variant
 of Section 4.3, which feeds the job of the largest predicted loss, is described and not evaluated. Here both run on the
-same workloads, over loads; once each with gains in the unit in which losses are reported and with known loss curves, to
-see whether the unit of the gains or the predictor explains the difference.
+same workloads, over loads. Two more runs use gains in the unit of the reported losses, and known loss curves. They show
+whether the unit of the gains or the predictor explains the difference.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WHERE = "Section 4.3, maximizing the minimum quality"
 
 
 def _against_sum(view: SlaqView, metric: str) -> Values:
-    """By how many percent max-min's value is above Algorithm 1's, workload by workload."""
+    """Return the percentage by which max-min's value is above Algorithm 1's, workload by workload."""
     return change(view.values(g.MAX_MIN, metric), view.values(g.SLAQ, metric))
 
 
@@ -90,13 +90,13 @@ STATEMENTS: tuple[Statement, ...] = (summed_loss, average_loss, time)
 
 
 def cases(grid: g.Grid) -> list[g.Case]:
-    """Both rules under every interpretation, on the same workloads."""
+    """Return both heuristics under every interpretation, on the same workloads."""
     interpretations = (*grid.interpretations, *grid.variants)
     return [g.Case(r, seed, rule, r.at) for seed in range(grid.seeds) for r in interpretations for rule in PAIR]
 
 
 def measure(settings: Settings) -> Section:
-    """Run both rules and compare them workload by workload."""
+    """Run both heuristics and compare them workload by workload."""
     grid = settings.sized(QUICK if settings.quick else FULL)
     metrics = measure_all(run_case, cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return section(
@@ -105,7 +105,7 @@ def measure(settings: Settings) -> Section:
 
 
 def section(grid: g.Grid, views: Sequence[SlaqView]) -> Section:
-    """What finished measurements come to."""
+    """Return the section of finished measurements."""
     rows = tuple((v.name, tuple(Number(estimate(_against_sum(v, metric))) for metric in COLUMNS)) for v in views)
     return Section(
         interpretations=(

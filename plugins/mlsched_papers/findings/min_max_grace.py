@@ -1,8 +1,8 @@
 """Finding (b): victims by rising grace period, with neither score nor solver, serve TE jobs no worse than FitGpp.
 
-The rule is the solver `min-max-grace` (`heuristics/preemption/min_max_grace.py`). It is held against FitGpp with
-either fallback, on both calibrations and, with `--trace`, on a public trace. There only the grace periods differ from
-run to run, since no trace has them.
+The heuristic is the solver `min-max-grace` (`heuristics/preemption/min_max_grace.py`). It is compared with FitGpp with
+either fallback, on both calibrations and, with `--trace`, on a public trace. On a trace only the grace periods differ
+from run to run, since traces lack them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mlsched_papers.statement import BELOW_0, Piece, stated
 from mlsched_papers.view import change
 
 POLICIES = (g.FITGPP, g.AGAIN, g.MINMAX)
-#: Metric -> its column; the rule aims at the first two.
+#: Metric -> its column; the heuristic aims at the first two.
 COLUMNS = {
     "te_p95": "TE 95th",
     "te_p99": "TE 99th",
@@ -34,7 +34,7 @@ COLUMNS = {
 
 
 def run(settings: Settings) -> Section:
-    """Measure it."""
+    """Measure the finding."""
     grid = dataclasses.replace(settings.sized(g.QUICK if settings.quick else g.FULL), trace=settings.trace is not None)
     source = Source(grid.jobs, settings.trace, settings.cluster, settings.jobs)
     metrics = measure.measure(cases(grid), source, workers=settings.workers, progress=settings.progress)
@@ -42,7 +42,7 @@ def run(settings: Settings) -> Section:
 
 
 def cases(grid: g.Grid) -> list[g.Case]:
-    """Every run that it reads, the trace's first, since it may be refused."""
+    """Return all its runs, the trace's first, since it may be refused."""
     interpretations = ((g.TRACE,) if grid.trace else ()) + grid.interpretations
     return [
         g.Case(interpretation, seed, policy)
@@ -53,7 +53,7 @@ def cases(grid: g.Grid) -> list[g.Case]:
 
 
 def section(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> Section:
-    """Its part of the report."""
+    """Return its part of the report."""
     names = (*grid.interpretations, *((g.TRACE,) if grid.trace else ()))
     interpretations = [Readings.of(name, grid, metrics) for name in names]
     views = [view for each in interpretations for view in (each.plain, each.literal)]
@@ -70,7 +70,7 @@ def section(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> Section:
 
 
 def _table(view: FitGppView) -> Table:
-    """Each policy's figures, and by how much min-max's are above FitGpp's, workload by workload."""
+    """Return each policy's figures, and the percentages by which min-max's exceed FitGpp's, workload by workload."""
     rows = [(p.label, tuple(Number(view.estimate(p, metric)) for metric in COLUMNS)) for p in POLICIES]
     for other in (g.FITGPP, g.AGAIN):
         more = tuple(Number(estimate(view.less(other, g.MINMAX, metric))) for metric in COLUMNS)

@@ -21,7 +21,7 @@ TITLE = "FitGpp: low-latency job scheduling with preemption"
 
 
 def run(settings: Settings) -> Report:
-    """Measure the experiment and set it beside the paper."""
+    """Measure the experiment and compare it with the paper."""
     grid = dataclasses.replace(settings.sized(g.QUICK if settings.quick else g.FULL), trace=settings.trace is not None)
     source = Source(grid.jobs, settings.trace, settings.cluster, settings.jobs)
     metrics = measure.measure(g.cases(grid), source, workers=settings.workers, progress=settings.progress)
@@ -29,7 +29,7 @@ def run(settings: Settings) -> Report:
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
-    """The report of finished measurements."""
+    """Return the report of finished measurements."""
     interpretations = [Readings.of(interpretation, grid, metrics) for interpretation in grid.interpretations]
     views = [each.plain for each in interpretations]
     trace = Readings.of(g.TRACE, grid, metrics) if grid.trace else None
@@ -43,37 +43,37 @@ def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) 
 
 
 def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
-    """What was run, and how the paper was read."""
+    """Describe the runs and the interpretation of the paper."""
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
-    found = [
+    result = [
         f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs per interpretation, {len(metrics)} "
         "runs in "
         f"all; RAND is averaged over {grid.rand_repeats} runs a workload in the tables. {PAIRED}",
         CHECKED,
     ]
-    found += [
+    result += [
         f"Reading {name.upper()}: a calibration of the demand distributions, which the paper shows only as images; "
         f"during_grace={CALIBRATIONS[name].during_grace}."
         for name in grid.interpretations
     ]
-    found.append(
+    result.append(
         f"World: {world}, except as the interpretation says; a rule's own P is its preemption_limit; FIFO has "
         "te_first=False; "
         f"scheduling_events={simulation('preemption').scheduling_events}."
     )
     if grid.trace:
-        found.append(f"Table 5 and Figure 8: {STAND_IN}; jobs that fit no node are dropped.")
-    found += _remarks(metrics)
-    return [*found, versions_sentence()]
+        result.append(f"Table 5 and Figure 8: {STAND_IN}; jobs that fit no node are dropped.")
+    result += _remarks(metrics)
+    return [*result, versions_sentence()]
 
 
 def _remarks(metrics: Mapping[g.Case, Metrics]) -> list[str]:
-    """What the runs had to say, once each, with the first interpretation and seed that said it."""
-    found: dict[str, g.Case] = {}
+    """Return the runs' remarks, once each, with the first interpretation and seed."""
+    result: dict[str, g.Case] = {}
     for case, each in metrics.items():
         for remark in each.remarks:
-            found.setdefault(remark, case)
-    return [f"Reading {case.interpretation.upper()}, seed {case.seed}: {remark}." for remark, case in found.items()]
+            result.setdefault(remark, case)
+    return [f"Reading {case.interpretation.upper()}, seed {case.seed}: {remark}." for remark, case in result.items()]
 
 
 EXPERIMENT = Experiment(

@@ -1,4 +1,4 @@
-"""Every claim of the FitGpp paper (and ours) with its verdict, computed from the measurements alone."""
+"""Every claim of the FitGpp paper (and ours) with its verdict, computed only from the measurements."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from mlsched_papers.statement import Statement
 #: Judged under the calibrations; those of the trace are judged on the user's trace.
 OF_TABLES = (*claims_tables.STATEMENTS, *claims_ours.STATEMENTS)
 STATEMENTS = (*OF_TABLES, *claims_figures.STATEMENTS)
-#: FitGpp plays no part in these, so they have no reading of its fallback.
+#: Claims without FitGpp are independent of its fallback.
 WITHOUT_FITGPP = (*claims_tables.WITHOUT_FITGPP, *claims_ours.WITHOUT_FITGPP)
 
 
 def claims(interpretations: Sequence[Readings], trace: Readings | None, name: str | None = None) -> list[Claim]:
-    """The claims in the paper's order, then those of the trace ("not measured" without one); or the one of a name."""
+    """Return the claims in the paper's order, then those of the trace ("not measured" without one); or the claim
+    `name`.
+    """
 
     def asked(statements: Sequence[Statement]) -> list[Statement]:
         return [statement for statement in statements if name in (None, statement.name)]
 
-    found = [_of_tables(statement, interpretations) for statement in asked(OF_TABLES)]
-    found += [
+    result = [_of_tables(statement, interpretations) for statement in asked(OF_TABLES)]
+    result += [
         statement.judge(*(each.plain for each in interpretations)) for statement in asked(claims_figures.STATEMENTS)
     ]
     on_trace = [trace.plain, trace.literal] if trace is not None else []
-    return found + [statement.judge(*on_trace) for statement in asked(claims_tables.TRACE_STATEMENTS)]
+    return result + [statement.judge(*on_trace) for statement in asked(claims_tables.TRACE_STATEMENTS)]
 
 
 def _of_tables(statement: Statement, interpretations: Sequence[Readings]) -> Claim:
-    """A claim of the tables: with FitGpp's literal fallback as well where it plays a part; pooled where possible."""
+    """Return a claim of the tables: if FitGpp is involved, with its literal fallback as well; pooled if possible."""
     views = [each.plain for each in interpretations]
     if statement not in WITHOUT_FITGPP:
         views += [each.literal for each in interpretations]

@@ -1,4 +1,4 @@
-"""What the FitGpp paper claims of its Figures 4 to 7, the sensitivity analysis (Section 4.3)."""
+"""Claims of the FitGpp paper about Figures 4 to 7, the sensitivity analysis (Section 4.3)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def flat_in_limit(view: FitGppView) -> list[Piece]:
 
 
 def _at_shares(view: FitGppView, shares: tuple[float, ...], others: tuple[g.Policy, ...], metric: str) -> list[Piece]:
-    """A piece a share and policy, but for the shares at which both slow nothing down: none can be below that."""
+    """Return a piece per share and policy, except shares without slowdown under both: lower values are impossible
+    there.
+    """
     pieces: list[Piece] = []
     for share in shares:
         at = At(te_share=share)
@@ -194,7 +196,7 @@ def be_low_at_every_length(view: FitGppView) -> list[Piece]:
 
 
 def _growth(view: FitGppView, policy: g.Policy) -> Values:
-    """BE 95th at the longest grace periods against the shortest, percent."""
+    """Return the rise of the BE 95th percentile from the shortest to the longest grace periods, percent."""
     longest, shortest = At(grace_scale=view.grid.scales[-1]), At(grace_scale=view.grid.scales[0])
     return _compare(view, policy, policy, "be_p95", longest, shortest)
 

@@ -1,4 +1,4 @@
-"""What was found beside the FitGpp paper's claims, on the same runs; `mlsched reproduce findings` has the rest."""
+"""Our claims beside the FitGpp paper's, on the same runs; `mlsched reproduce findings` has the rest."""
 
 from __future__ import annotations
 
@@ -69,5 +69,5 @@ def ours_length(view: FitGppView) -> list[Piece]:
 
 
 STATEMENTS = (ours_minmax, ours_order, ours_order_costs, ours_backlog, ours_length)
-#: FitGpp plays no part in these, so they have no reading of its fallback.
+#: Claims without FitGpp are independent of its fallback.
 WITHOUT_FITGPP = (ours_order, ours_backlog)

@@ -1,4 +1,4 @@
-"""What the FitGpp paper claims of its Tables 1 to 5."""
+"""Claims of the FitGpp paper about Tables 1 to 5."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlsched_papers.fitgpp.tables import SLOWDOWN, SLOWDOWN_METRICS
 from mlsched_papers.statement import BELOW_0, Piece, near, stated
 from mlsched_papers.view import Values, change, ratio
 
-#: What the seeds of a trace are.
+#: Meaning of a trace's seeds.
 REDRAWN = "one trace, whose grace periods are drawn again by every seed"
 OTHERS = (g.LRTP, g.RAND)
 BE = ("be_p50", "be_p95", "be_p99")
@@ -25,7 +25,7 @@ NAME = dict(zip(SLOWDOWN_METRICS, SLOWDOWN, strict=True))
 
 
 def _against(view: FitGppView, other: g.Policy, metric: str, printed: paper.Rows, bound: Bound = BELOW_0) -> Piece:
-    """FitGpp relative to another policy, paired by seed."""
+    """Compare FitGpp with another policy, paired by seed."""
     values = change(view.values(g.FITGPP, metric), view.values(other, metric))
     theirs = None
     if metric in COLUMN:
@@ -40,8 +40,8 @@ def _against(view: FitGppView, other: g.Policy, metric: str, printed: paper.Rows
     tested="within 5 percentage points of 96.6",
 )
 def te_p95_cut(view: FitGppView) -> list[Piece]:
-    cut = view.cut(g.FITGPP, g.FIFO, "te_p95")
-    return [Piece(view.name, "cut of TE 95th", cut, near(paper.TE_P95_CUT), "%", paper.TE_P95_CUT)]
+    threshold = view.cut(g.FITGPP, g.FIFO, "te_p95")
+    return [Piece(view.name, "cut of TE 95th", threshold, near(paper.TE_P95_CUT), "%", paper.TE_P95_CUT)]
 
 
 @stated(
@@ -127,7 +127,7 @@ def te_near_best(view: FitGppView) -> list[Piece]:
 def interval_median_below(view: FitGppView) -> list[Piece]:
     pieces = []
     for other in OTHERS:
-        less = view.over_intervals(_less(other), g.FITGPP, other)
+        less = view.over_intervals(_difference_from(other), g.FITGPP, other)
         printed = paper.TABLE_2[paper.FITGPP][0] - paper.TABLE_2[other.label][0]
         pieces.append(Piece(view.name, f"FitGpp less {other.label}", less, BELOW_0, "min", printed))
     return pieces
@@ -168,20 +168,20 @@ def interval_p95_rand(view: FitGppView) -> list[Piece]:
     return [_shorter_95th(view, g.RAND, paper.P95_SHORTER_THAN_RAND)]
 
 
-def _less(other: g.Policy) -> Callable[[Percentile], Values]:
-    """FitGpp's median interval less another policy's."""
+def _difference_from(other: g.Policy) -> Callable[[Percentile], Values]:
+    """Return FitGpp's median interval less another policy's."""
     return lambda at: at(g.FITGPP, 50) - at(other, 50)
 
 
 def _share(other: g.Policy, p: int) -> Callable[[Percentile], Values]:
-    """FitGpp's percentile of intervals in percent of another policy's."""
+    """Return FitGpp's percentile of intervals in percent of another policy's."""
     return lambda at: 100 * ratio(at(g.FITGPP, p), at(other, p))
 
 
 def _shorter_95th(view: FitGppView, other: g.Policy, printed: float) -> Piece:
     share = _share(other, 95)
-    cut = view.over_intervals(lambda at: 100 - share(at), g.FITGPP, other)
-    return Piece(view.name, f"shorter than {other.label}", cut, near(printed), "%", printed)
+    threshold = view.over_intervals(lambda at: 100 - share(at), g.FITGPP, other)
+    return Piece(view.name, f"shorter than {other.label}", threshold, near(printed), "%", printed)
 
 
 @stated(
@@ -261,13 +261,15 @@ def be_best(view: FitGppView) -> list[Piece]:
     tested="TE and BE 99th of each within 5 % of the paper's; both calibrations were fitted to FIFO's row alone",
 )
 def table_1_p99(view: FitGppView) -> list[Piece]:
-    found = []
+    result = []
     for policy in g.PREEMPTIVE:
         for metric in ("te_p99", "be_p99"):
             printed = paper.TABLE_1[policy.label][COLUMN[metric]]
             above = 100 * (view.values(policy, metric) / printed - 1)
-            found.append(Piece(view.name, f"{NAME[metric]}, {policy.label} against the paper's", above, near(0.0), "%"))
-    return found
+            result.append(
+                Piece(view.name, f"{NAME[metric]}, {policy.label} against the paper's", above, near(0.0), "%")
+            )
+    return result
 
 
 @stated(
@@ -316,14 +318,14 @@ def fallback_never(view: FitGppView) -> list[Piece]:
 
 
 def _at_random(view: FitGppView, where: str, settings: Sequence[tuple[g.Policy, At]]) -> Piece:
-    """How many TE jobs random victims made room for, of those that needed victims, in the runs of some settings."""
-    found, of = (
+    """Return the share of TE jobs with random victims, among those that needed any, in the runs of some settings."""
+    result, of = (
         np.concatenate([view.values(policy, metric, at) for policy, at in settings])
         for metric in ("random_victims", "victims")
     )
-    if not found.size or np.isnan(found).any():
+    if not result.size or np.isnan(result).any():
         return Piece(view.name, f"TE jobs in {where}", None, Bound(high=0.0))
-    return Piece(view.name, f"TE jobs in {where}, of {of.sum():.0f}", exact(found.sum()), Bound(high=0.0))
+    return Piece(view.name, f"TE jobs in {where}, of {of.sum():.0f}", exact(result.sum()), Bound(high=0.0))
 
 
 @stated(
@@ -354,16 +356,16 @@ def trace_be_cut(view: FitGppView) -> list[Piece]:
             view.name,
             f"cut of {NAME[metric]}",
             view.cut(g.FITGPP, g.FIFO, metric),
-            near(cut),
+            near(threshold),
             "%",
-            cut,
+            threshold,
             repeats=REDRAWN,
         )
-        for metric, cut in printed
+        for metric, threshold in printed
     ]
 
 
-#: Of re-scheduling intervals: these are judged with all workloads' intervals together as well.
+#: About re-scheduling intervals: also judged with all workloads' intervals together.
 INTERVALS = (interval_median_below, interval_median_half, interval_p95_lrtp, interval_p95_rand)
 STATEMENTS = (
     te_p95_cut,
@@ -387,6 +389,6 @@ STATEMENTS = (
     interval_5_min,
     fallback_never,
 )
-#: FitGpp plays no part in these, or both fallbacks do, so they have no reading of its fallback.
+#: Claims without FitGpp, or with both fallbacks, are independent of the fallback.
 WITHOUT_FITGPP = (fifo_row, be_lrtp_rand, fallback_never)
 TRACE_STATEMENTS = (trace_best, trace_be_cut)

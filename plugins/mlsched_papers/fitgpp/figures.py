@@ -1,4 +1,4 @@
-"""Figures 3 to 8 of the FitGpp paper, measured; the paper's are images whose numbers cannot be read."""
+"""Figures 3 to 8 of the FitGpp paper, measured; the paper's are images with unreadable numbers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from mlsched_papers.fitgpp.tables import STAND_IN
 from mlsched_papers.report import Figure
 
 Line = tuple[list[float], list[float]]
-#: Where a picture puts "no limit": so many times the largest finite P.
+#: Position of "no limit" in a picture: this multiple of the largest finite P.
 BEYOND = 2.0
 
 
 def figures(views: Sequence[FitGppView], trace: FitGppView | None, grid: g.Grid) -> list[Figure]:
-    """Figures 3 to 7 for each interpretation; Figure 8 where there is a trace."""
-    found = []
+    """Return Figures 3 to 7 for each interpretation; Figure 8 if there is a trace."""
+    result = []
     for view in views:
         under = f"reading {view.name}"
-        found += [
+        result += [
             _distributions("Figure 3", f"job slowdown rates with synthetic workloads, {under}", view),
             _figure_4(view, grid, under),
             _figure_5(view, grid, under),
@@ -28,8 +28,8 @@ def figures(views: Sequence[FitGppView], trace: FitGppView | None, grid: g.Grid)
             _figure_7(view, grid, under),
         ]
     if trace is not None:
-        found.append(_distributions("Figure 8", f"job slowdown rates with the trace ({STAND_IN})", trace))
-    return found
+        result.append(_distributions("Figure 8", f"job slowdown rates with the trace ({STAND_IN})", trace))
+    return result
 
 
 def _distributions(name: str, caption: str, view: FitGppView) -> Figure:
@@ -42,10 +42,10 @@ def _distributions(name: str, caption: str, view: FitGppView) -> Figure:
 
 
 def _line(view: FitGppView, points: Iterable[tuple[float, g.Policy, At]], metric: str) -> Line:
-    """x and mean over seeds; points without a measurement are left out."""
-    found = [(x, view.estimate(policy, metric, at)) for x, policy, at in points]
-    kept = [(x, value.mean) for x, value in found if value is not None]
-    return [x for x, _ in kept], [y for _, y in kept]
+    """Return x and mean over seeds; points without a measurement are left out."""
+    result = [(x, view.estimate(policy, metric, at)) for x, policy, at in points]
+    keep = [(x, value.mean) for x, value in result if value is not None]
+    return [x for x, _ in keep], [y for _, y in keep]
 
 
 def _percentile_panels(view: FitGppView, points: Sequence[tuple[float, g.Policy, At]]) -> dict[str, dict[str, Line]]:

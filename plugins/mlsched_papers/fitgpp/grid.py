@@ -1,4 +1,4 @@
-"""Which runs the FitGpp experiment needs: interpretations x seeds x (the tables' policies and the figures' sweeps)."""
+"""Runs of the FitGpp experiment: interpretations x seeds x (the tables' policies and the figures' sweeps)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mlsched_papers.fitgpp import paper
 
 #: The paper's share of TE jobs, and the grace periods of Section 4.1.
 TE_SHARE, GRACE_SCALE = 0.3, 1.0
-#: The interpretation that is no calibration: the user's trace.
+#: The interpretation that is not a calibration: the user's trace.
 TRACE = "trace"
 
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the solver as text, options of the world beside the interpretation's."""
+    """A row of the tables: its label, the solver as text, options of the simulator beside the interpretation's."""
 
     label: str
     text: str
@@ -23,21 +23,23 @@ class Policy:
 
 
 def fitgpp(s: float = 4.0, limit: str = "1", label: str | None = None, fallback: str = "random") -> Policy:
-    """FitGpp with weight `s`, at most `limit` preemptions per job, and its answer when no single job makes room."""
+    """Return FitGpp with weight `s`, at most `limit` preemptions per job, and its fallback if every single job is too
+    small.
+    """
     again = f",fallback={fallback}" if fallback != "random" else ""
     return Policy(label or f"FitGpp (s = {s:.1f})", f"fitgpp:s={s:g},P={limit}{again}")
 
 
 FIFO, LRTP, RAND = Policy(paper.FIFO, "fifo"), Policy(paper.LRTP, "lrtp:P=1"), Policy(paper.RAND, "rand:P=1")
 FITGPP, FITGPP_8 = fitgpp(), fitgpp(8.0)
-#: "a random BE job" to the letter (Section 3.2): one random victim, then Eq. 4 anew.
+#: Literal "a random BE job" (Section 3.2): one random victim, then Eq. 4 again.
 AGAIN = fitgpp(label="FitGpp, literal fallback", fallback="again")
-#: Ours: FIFO that puts TE jobs first and suspends nothing; the victim rule without a solver.
+#: Ours: FIFO that puts TE jobs first without preemption; the victim heuristic without a solver.
 FIRST = Policy("FIFO, TE jobs first (ours)", "fifo", (("te_first", True),))
 MINMAX = Policy("min-max grace period (ours)", "min-max-grace:P=1")
-#: The paper's four, and those of them that preempt.
+#: The paper's four policies, and the preempting ones among them.
 PAPER, PREEMPTIVE = (FIFO, LRTP, RAND, FITGPP), (LRTP, RAND, FITGPP)
-#: What is beside the paper's in the tables.
+#: Policies beside the paper's in the tables.
 BESIDE = (AGAIN, MINMAX)
 LRTP_FREE, RAND_FREE = Policy(paper.LRTP, "lrtp:P=inf"), Policy(paper.RAND, "rand:P=inf")
 FITGPP_FREE = fitgpp(limit="inf")
@@ -48,9 +50,12 @@ UNLIMITED = (LRTP_FREE, RAND_FREE, FITGPP_FREE, AGAIN_FREE)
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One simulated run. `reading`: a calibration's name or TRACE; `repeat` tells the runs of a random rule apart.
+    """One simulated run.
 
-    jobs: of the workload; 0 means as many as the experiment has.
+    Attributes:
+        reading: Name of a calibration, or TRACE.
+        repeat: Number of the run of a random heuristic.
+        jobs: Jobs of the workload; 0: the experiment's number.
     """
 
     interpretation: str
@@ -64,9 +69,14 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of an experiment. weights: s of Fig. 4; limits: P of Fig. 5; shares: Fig. 6; scales: Fig. 7.
+    """The size of an experiment.
 
-    lengths: numbers of jobs, below `jobs`, at which BE jobs are looked at as well.
+    Attributes:
+        weights: s of Fig. 4.
+        limits: P of Fig. 5.
+        shares: TE shares of Fig. 6.
+        scales: Grace scales of Fig. 7.
+        lengths: Numbers of jobs, below `jobs`, at which BE jobs are measured as well.
     """
 
     interpretations: tuple[str, ...]
@@ -82,7 +92,7 @@ class Grid:
 
     @property
     def shorter(self) -> tuple[int, ...]:
-        """The lengths below that of the experiment."""
+        """Return the lengths below that of the experiment."""
         return tuple(length for length in self.lengths if length < self.jobs)
 
 
@@ -99,22 +109,22 @@ QUICK = Grid(
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run that the tables, figures and claims read, once each; the trace's first, since it may be refused."""
-    found: list[Case] = []
+    """Return every run of tables, figures and claims, once each; the trace's first, since it may be refused."""
+    result: list[Case] = []
     for seed in range(grid.seeds):
         if grid.trace:
-            found += [c for policy in (*PAPER, *BESIDE) for c in _repeated(TRACE, seed, policy, grid)]
+            result += [c for policy in (*PAPER, *BESIDE) for c in _repeated(TRACE, seed, policy, grid)]
         for interpretation in grid.interpretations:
-            found += _of_workload(interpretation, seed, grid)
-    ordered = sorted(dict.fromkeys(found), key=lambda c: c.interpretation != TRACE)
+            result += _of_workload(interpretation, seed, grid)
+    ordered = sorted(dict.fromkeys(result), key=lambda c: c.interpretation != TRACE)
     return ordered
 
 
 def _of_workload(interpretation: str, seed: int, grid: Grid) -> Iterator[Case]:
     for policy in (*PAPER, FIRST, *BESIDE):
         yield from _repeated(interpretation, seed, policy, grid)
-    swept = [fitgpp(s) for s in grid.weights] + [fitgpp(limit=p) for p in grid.limits]
-    for policy in (*UNLIMITED, *swept):
+    sweep = [fitgpp(s) for s in grid.weights] + [fitgpp(limit=p) for p in grid.limits]
+    for policy in (*UNLIMITED, *sweep):
         yield Case(interpretation, seed, policy)
     for share in grid.shares:
         for policy in PAPER:

@@ -1,4 +1,4 @@
-"""Carrying the runs out: each is simulated, checked by the independent replay, and reduced to a few numbers.
+"""Runs of the experiment: each is simulated, checked by the independent replay, and reduced to a few numbers.
 
 A worker gets all runs of one (reading, seed, share of TE jobs, number of jobs) and makes their workload once. Longer
 grace periods do not change arrivals, since FIFO never preempts: they are put on the same workload.
@@ -26,17 +26,18 @@ from mlsched_papers.experiment import Progress
 from mlsched_papers.fitgpp.grid import GRACE_SCALE, TRACE, Case
 from mlsched_papers.runs import simulated
 
-#: Shares at which a distribution is kept: evenly spaced, so that a picture may take the quantiles for samples.
+#: Shares of a stored distribution: evenly spaced, so that a picture may use the quantiles as samples.
 QUANTILES = (np.arange(400) + 0.5) / 400
-#: So high a load that every job is submitted at once: the same jobs without the closed loop that times them.
+#: A load at which every job is submitted at once: the same jobs without the closed loop that times them.
 BURST = 1e12
 
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """One run: named figures of merit (None where nothing happened), slowdown quantiles by kind, and remarks.
+    """One run: figures by name (None if undefined), slowdown quantiles by kind, and remarks.
 
-    intervals: how many re-scheduling intervals took 0, 1, 2, ... minutes.
+    Attributes:
+        intervals: Number of re-scheduling intervals of 0, 1, 2, ... minutes.
     """
 
     values: dict[str, float | None]
@@ -47,7 +48,7 @@ class Metrics:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where workloads come from: the size of synthetic ones; the trace, its nodes and its first so many jobs."""
+    """Origin of workloads: the size of synthetic ones; the trace, its nodes and its number of first jobs."""
 
     jobs: int
     trace: str | None = None
@@ -66,23 +67,23 @@ class Batch:
 def measure(
     cases: Sequence[Case], source: Source, *, workers: int = 1, progress: Progress | None = None
 ) -> dict[Case, Metrics]:
-    """The metrics of every case, in the order of `cases` whatever finishes first.
+    """Return the metrics of every case, in the order of `cases` for any number of workers.
 
     Raises SolverError with the first sentence of a replay check that fails.
     """
     batches = _batches(cases, source)
-    done: dict[Case, Metrics] = {}
+    progress_value: dict[Case, Metrics] = {}
     report = progress or (lambda finished, total: None)
     report(0, len(cases))
     finished = _in_turn(batches) if workers == 1 or len(batches) < 2 else _parallel(batches, workers)
     for case, metrics in finished:
-        done[case] = metrics
-        report(len(done), len(cases))
-    return {case: done[case] for case in cases}
+        progress_value[case] = metrics
+        report(len(progress_value), len(cases))
+    return {case: progress_value[case] for case in cases}
 
 
 def _batches(cases: Sequence[Case], source: Source) -> list[Batch]:
-    """Cases by workload; the trace's first (they may be refused), then the longest, so that workers end together."""
+    """Group cases by workload; the trace's first (it may be refused), then the longest: workers end together."""
     groups: dict[tuple[str, int, float, int], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.interpretation, case.seed, case.te_share, case.jobs), []).append(case)
@@ -136,7 +137,7 @@ def _synthetic(source: Source, case: Case, grace_scale: float, **options: Any) -
 
 
 def _with_grace(base: Any, source: Source, case: Case) -> Any:
-    """`base` with grace periods from the scaled distribution: only they differ, arrivals are FIFO's."""
+    """Return `base` with scaled grace periods: only they differ, arrivals are FIFO's."""
     burst = _synthetic(source, case, case.grace_scale, load=BURST)
     return base.replace(grace=burst.grace, source=f"{base.source}, then grace_scale={case.grace_scale:g}")
 
@@ -157,54 +158,57 @@ def _metrics(case: Case, workload: Any) -> Metrics:
 
 
 def _values(run: Run) -> dict[str, float | None]:
-    """The summary's numbers by flat names; shares in percent. drift_NAME: how NAME changes within the second half."""
+    """Return the summary's numbers by flat names; shares in percent. drift_NAME: change of NAME in the second half."""
     summary = run.summary()
     backlog = summary["backlog"] or {}
-    lost = backlog.get("lost_throughput")
-    found = _flat(summary)
+    losses = backlog.get("lost_throughput")
+    result = _flat(summary)
     first, last = (float(run.workload.submit[i]) for i in (0, -1))
     half, quarter = (first + last) / 2, first + 3 * (last - first) / 4
     table, resumed = run.jobs, outcome.resumptions(run.log)
     earlier = _flat(outcome.merits(table, resumed, half, quarter))
     later = _flat(outcome.merits(table, resumed, quarter))
-    drift = {f"drift_{name}": _change(later[name], earlier[name]) for name in found}
-    growth = {"growth": backlog.get("growth_per_day"), "lost": None if lost is None else 100 * lost}
-    return found | growth | drift
+    drift = {f"drift_{name}": _change(later[name], earlier[name]) for name in result}
+    growth = {"growth": backlog.get("growth_per_day"), "lost": None if losses is None else 100 * losses}
+    return result | growth | drift
 
 
 def _flat(merits: dict[str, Any]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {"preempted": 100 * merits["preempted_share"]}
+    result: dict[str, float | None] = {"preempted": 100 * merits["preempted_share"]}
     for prefix, key, points in (
         ("te", "te_slowdown", (50, 95, 99)),
         ("be", "be_slowdown", (50, 95, 99)),
         ("interval", "rescheduling_interval_min", (50, 75, 95, 99)),
     ):
         percentiles = merits[key] or {}
-        found |= {f"{prefix}_p{p}": percentiles.get(f"p{p}") for p in points}
-    return found | {f"preempted_{n}": 100 * share for n, share in merits["preempted_share_by_count"].items()}
+        result |= {f"{prefix}_p{p}": percentiles.get(f"p{p}") for p in points}
+    return result | {f"preempted_{n}": 100 * share for n, share in merits["preempted_share_by_count"].items()}
 
 
 def _ways(run: Run, text: str, seed: int) -> dict[str, float | None]:
-    """Of FitGpp's runs: how many TE jobs needed victims that were there, and how many of them random ones."""
+    """Count, for FitGpp's runs, the TE jobs that needed available victims, and those with random ones."""
     if not run.recorded:
         return {}
     _, params = registry().solver("preemption", text)
-    found: Counter[Way] = Counter()
+    result: Counter[Way] = Counter()
     for decision in run.recorded:
         assert isinstance(decision.instance, Instance)
-        rng = np.random.default_rng([seed, decision.number])  # the clock's
+        rng = np.random.default_rng([seed, decision.number])  # seed of the simulator's clock
         plan, ways = answer_with_ways(decision.instance, rng=rng, **params)
         assert plan == decision.plan
-        found.update(ways)
-    return {"victims": float(found[Way.ONE_VICTIM] + found[Way.FALLBACK]), "random_victims": float(found[Way.FALLBACK])}
+        result.update(ways)
+    return {
+        "victims": float(result[Way.ONE_VICTIM] + result[Way.FALLBACK]),
+        "random_victims": float(result[Way.FALLBACK]),
+    }
 
 
 def _change(new: float | None, old: float | None) -> float | None:
-    """By how many percent `new` is above `old`; None where either is missing or the old one is 0."""
+    """Return the percentage by which `new` is above `old`; None if either is missing or the old one is 0."""
     return None if new is None or not old else 100 * (new / old - 1)
 
 
 def _intervals(run: Run) -> tuple[int, ...]:
-    """How many re-scheduling intervals took 0, 1, 2, ... minutes; signals and starts both fall on whole minutes."""
+    """Return the number of re-scheduling intervals of 0, 1, 2, ... minutes; signals and starts are on full minutes."""
     _, seconds = outcome.resumptions(run.log)
     return tuple(np.bincount(seconds // 60).tolist())

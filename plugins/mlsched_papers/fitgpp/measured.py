@@ -1,4 +1,4 @@
-"""The measurements, asked for by reading, policy and metric: one value per seed, averaged over repeats."""
+"""The measurements by interpretation, policy and metric: one value per seed, averaged over repeats."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ class At:
 HERE = At()
 
 
-#: Under the literal reading of "a random BE job", FitGpp is the policy that asks Eq. 4 anew after each random victim.
+#: Under the literal reading of "a random BE job", FitGpp is the policy that evaluates Eq. 4 after each random victim.
 LITERAL = {g.FITGPP: g.AGAIN, g.FITGPP_FREE: g.AGAIN_FREE}
 
 
 class FitGppView(View[Policy, At, Metrics]):
-    """The measurements under one interpretation. Policies that differ in their labels alone are one.
+    """The measurements under one interpretation. Policies that differ only in their labels are one.
 
-    reading: a calibration or the trace. literal: "a random BE job" is one job (fallback=again). pooled: percentiles of
-    re-scheduling intervals are of all workloads' intervals together, where `values` has one value per workload.
+    Attributes:
+        reading: A calibration or the trace.
+        literal: "a random BE job" is one job (fallback=again).
+        pooled: Percentiles of re-scheduling intervals are of all workloads' intervals together; `values` has one value
+            per workload.
     """
 
     def __init__(
@@ -53,10 +56,10 @@ class FitGppView(View[Policy, At, Metrics]):
         super().__init__(name, HERE)
         self.grid, self.literal, self.pooled = grid, literal, pooled
         self._runs: dict[tuple[str, Any, At], dict[int, list[Metrics]]] = defaultdict(lambda: defaultdict(list))
-        for case, found in metrics.items():
+        for case, result in metrics.items():
             if case.interpretation == interpretation:
                 at = At(case.te_share, case.grace_scale, case.jobs)
-                self._runs[case.policy.text, case.policy.options, at][case.seed].append(found)
+                self._runs[case.policy.text, case.policy.options, at][case.seed].append(result)
 
     def runs(self, policy: Policy, at: At) -> list[list[Metrics]]:
         policy = LITERAL.get(policy, policy) if self.literal else policy
@@ -64,20 +67,20 @@ class FitGppView(View[Policy, At, Metrics]):
         return [by_seed[seed] for seed in sorted(by_seed)]
 
     def be_rise(self, at: At) -> Values:
-        """By how many percent FitGpp's median BE slowdown is above FIFO's, workload by workload."""
+        """Return the percentage by which FitGpp's median BE slowdown is above FIFO's, workload by workload."""
         return change(self.values(g.FITGPP, "be_p50", at), self.values(g.FIFO, "be_p50", at))
 
     def quantiles(self, policy: Policy, series: str) -> list[float]:
-        """The mean over runs of each quantile of a slowdown distribution."""
-        found = [run.quantiles.get(series, []) for each in self.runs(policy, HERE) for run in each]
-        kept = [quantiles for quantiles in found if quantiles]
-        return [float(q) for q in np.mean(kept, axis=0)] if kept else []
+        """Return the mean over runs of each quantile of a slowdown distribution."""
+        result = [run.quantiles.get(series, []) for each in self.runs(policy, HERE) for run in each]
+        keep = [quantiles for quantiles in result if quantiles]
+        return [float(q) for q in np.mean(keep, axis=0)] if keep else []
 
     def over_intervals(self, figure: Callable[[Percentile], Values], *policies: Policy) -> Values | Estimate | None:
-        """A figure made of percentiles of the policies' re-scheduling intervals, which figure(percentile) computes.
+        """Compute a figure from percentiles of the policies' re-scheduling intervals, by figure(percentile).
 
-        One value per workload. Pooled: the value over all intervals, with the spread of REPLICATES draws of as many
-        workloads; None where some workload has no intervals.
+        The result has one value per workload. If pooled, it is the value over all intervals, with the spread of
+        REPLICATES draws of as many workloads; None if some workload lacks intervals.
         """
         if not self.pooled:
             return figure(lambda policy, p: self.values(policy, f"interval_p{p}"))
@@ -88,35 +91,35 @@ class FitGppView(View[Policy, At, Metrics]):
         return _bootstrap(figure, counts, workloads.pop())
 
     def _counts(self, policy: Policy) -> IntArray:
-        """Workloads x minutes: how many intervals took so long, over all repeats."""
-        found = [[run.intervals for run in each] for each in self.runs(policy, HERE)]
-        longest = max((len(minutes) for each in found for minutes in each), default=0)
-        padded = [[(*minutes, *[0] * (longest - len(minutes))) for minutes in each] for each in found]
-        return np.array([np.sum(each, axis=0) for each in padded], dtype=np.int64).reshape(len(found), longest)
+        """Return the number of intervals by length over all repeats, shape (workloads, minutes)."""
+        result = [[run.intervals for run in each] for each in self.runs(policy, HERE)]
+        longest = max((len(minutes) for each in result for minutes in each), default=0)
+        padded = [[(*minutes, *[0] * (longest - len(minutes))) for minutes in each] for each in result]
+        return np.array([np.sum(each, axis=0) for each in padded], dtype=np.int64).reshape(len(result), longest)
 
 
-#: (policy, p) -> the p-th percentile of its intervals, min: one value per workload, or a single one of all together.
+#: (policy, p) -> the p-th percentile of its intervals, min: one value per workload, or a single value of all together.
 Percentile = Callable[[Policy, int], Values]
-#: How often workloads are drawn for the interval of a pooled figure, and from which seed.
+#: Number of workload draws for the interval of a pooled figure, and their seed.
 REPLICATES, SEED = 1000, 2019
 
 
 def percentiles(counts: IntArray, p: int) -> Values:
-    """Row by row, the p-th percentile of whole numbers of which `counts` says how often 0, 1, 2, ... occurs."""
+    """Return, for each row, the p-th percentile of integers with `counts` occurrences of 0, 1, 2, ..."""
     ends = np.cumsum(counts, axis=1)
     place = p / 100 * (ends[:, -1] - 1)
-    below, above = ((ends <= found(place)[:, None]).sum(axis=1) for found in (np.floor, np.ceil))
+    below, above = ((ends <= result(place)[:, None]).sum(axis=1) for result in (np.floor, np.ceil))
     return np.asarray(below + (place - np.floor(place)) * (above - below), dtype=np.float64)
 
 
 def _bootstrap(figure: Callable[[Percentile], Values], counts: Mapping[Policy, IntArray], workloads: int) -> Estimate:
-    """The figure over all workloads; its interval, alike on both sides, holds 95 % of the figures over drawn ones."""
-    chosen = np.random.default_rng(SEED).integers(0, workloads, (REPLICATES, workloads))
-    times = (chosen[:, :, None] == np.arange(workloads)).sum(axis=1)
+    """Compute the figure over all workloads; its symmetric interval covers 95 % of the figures over drawn ones."""
+    choice = np.random.default_rng(SEED).integers(0, workloads, (REPLICATES, workloads))
+    times = (choice[:, :, None] == np.arange(workloads)).sum(axis=1)
     times = np.concatenate([np.ones((1, workloads), dtype=np.int64), times])
-    found = figure(lambda policy, p: percentiles(times @ counts[policy], p))
-    half = float(np.quantile(np.abs(found[1:] - found[0]), 0.95)) if workloads > 1 else None
-    return Estimate(float(found[0]), half, workloads)
+    result = figure(lambda policy, p: percentiles(times @ counts[policy], p))
+    half = float(np.quantile(np.abs(result[1:] - result[0]), 0.95)) if workloads > 1 else None
+    return Estimate(float(result[0]), half, workloads)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Readings:
 
     @classmethod
     def of(cls, interpretation: str, grid: Grid, metrics: Mapping[Case, Metrics]) -> Readings:
-        """All views of a calibration's or the trace's runs."""
+        """Return all views of a calibration's or the trace's runs."""
 
         def view(**how: bool) -> FitGppView:
             return FitGppView(interpretation, grid, metrics, **how)

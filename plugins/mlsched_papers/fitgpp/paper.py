@@ -1,4 +1,4 @@
-"""The numbers that the FitGpp paper prints (Yabuuchi, Taniwaki and Omura, 2019)."""
+"""The printed numbers of the FitGpp paper (Yabuuchi, Taniwaki and Omura, 2019)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ TABLE_5: Rows = {
 TE_P95_CUT, BE_MEDIAN_RISE, BE_P95_RISE = 96.6, 18.0, 23.9
 #: Section 4.2: FitGpp's re-scheduling intervals against LRTP's and RAND's.
 MEDIAN_INTERVAL_RATIO, P95_SHORTER_THAN_LRTP, P95_SHORTER_THAN_RAND = 50.0, 20.0, 33.0
-#: Section 4.2: FitGpp's preempted jobs are less than so much of LRTP's and RAND's.
+#: Section 4.2: upper limits of FitGpp's preempted jobs relative to LRTP's and RAND's.
 PREEMPTED_RATIO = 7.0
-#: Intervals between preemption and re-scheduling are below so many minutes "in most cases".
+#: Upper limit, minutes, of intervals between preemption and re-scheduling "in most cases".
 MOST_INTERVALS_MIN = 5.0
 #: Section 4.4, the trace: BE slowdown of FitGpp below FIFO's.
 TRACE_BE_MEDIAN_CUT, TRACE_BE_P95_CUT = 29.6, 16.0

@@ -25,13 +25,13 @@ HOW_TO_GET = (
 )
 
 
-#: Columns that are looked at for a drift, with their metric.
+#: Columns that are checked for a drift, with their metric.
 DRIFTING = dict(zip(SLOWDOWN_METRICS, SLOWDOWN, strict=True)) | {"preempted": "preempted"}
 DRIFTING |= {f"interval_p{p}": f"interval {p}th" for p in POINTS}
 
 
 def tables(interpretations: Sequence[Readings], trace: Readings | None) -> list[Table]:
-    """Tables 1 to 4 for each interpretation with what they say of a steady state, then Table 5."""
+    """Return Tables 1 to 4 for each interpretation with their evidence of a steady state, then Table 5."""
     return [table for each in interpretations for table in _synthetic(each)] + [_table_5(trace)]
 
 
@@ -69,12 +69,12 @@ def _synthetic(interpretations: Readings) -> list[Table]:
 
 
 def _pooled(view: FitGppView, policies: Sequence[g.Policy]) -> Table:
-    """Table 2 over the intervals of all workloads together."""
+    """Return Table 2 over the intervals of all workloads together."""
     rows = []
     for policy in policies:
         theirs: Sequence[float | None] = paper.TABLE_2.get(policy.label, (None,) * len(POINTS))
-        measured = [view.over_intervals(functools.partial(_one, policy, p), policy) for p in POINTS]
-        rows.append((policy.label, tuple(Number(_as_estimate(m), p) for m, p in zip(measured, theirs, strict=True))))
+        measurement = [view.over_intervals(functools.partial(_one, policy, p), policy) for p in POINTS]
+        rows.append((policy.label, tuple(Number(_as_estimate(m), p) for m, p in zip(measurement, theirs, strict=True))))
     return Table(
         f"Table 2, {view.name}",
         "re-scheduling intervals of all workloads together [min]",
@@ -88,47 +88,47 @@ def _one(policy: g.Policy, p: int, at: Percentile) -> Values:
     return at(policy, p)
 
 
-def _as_estimate(found: Values | Estimate | None) -> Estimate | None:
-    return found if found is None or isinstance(found, Estimate) else estimate(found)
+def _as_estimate(result: Values | Estimate | None) -> Estimate | None:
+    return result if result is None or isinstance(result, Estimate) else estimate(result)
 
 
 def steady_state(view: FitGppView, policies: Sequence[g.Policy]) -> Table:
-    """How fast each policy's backlog grows, and how the columns of Tables 1 to 3 drift meanwhile."""
-    shown = tuple(metric for metric in SLOWDOWN_METRICS if metric != "te_p50")
-    metrics = ("growth", "lost", *(f"drift_{metric}" for metric in shown))
+    """Return the growth of each policy's backlog, and the drift of the columns of Tables 1 to 3."""
+    display = tuple(metric for metric in SLOWDOWN_METRICS if metric != "te_p50")
+    metrics = ("growth", "lost", *(f"drift_{metric}" for metric in display))
     rows = [(p.label, tuple(Number(view.estimate(p, metric)) for metric in metrics)) for p in policies]
     note = (
         "Over the second half of the arrivals: growth of the backlog (waiting demand over capacity) in cluster loads a "
         "day, and the share of the arriving work that is never kept up with, %; then the drift of each column, %: its "
         f"value over the last quarter of the arrivals against that over the third. {_flags(view, policies)}"
     )
-    header = ("policy", "growth", "lost", *(DRIFTING[metric] for metric in shown))
+    header = ("policy", "growth", "lost", *(DRIFTING[metric] for metric in display))
     return Table(f"Steady state, {view.name}", "the second half of the run", header, tuple(rows), note)
 
 
 def _flags(view: FitGppView, policies: Sequence[g.Policy]) -> str:
-    """The columns that are not stationary: the drift's interval, corrected for all cells, excludes 0."""
+    """Return the columns that are not stationary: the drift's interval, corrected for all cells, excludes 0."""
     cells = {
-        (policy, metric): found
+        (policy, metric): result
         for policy in policies
         for metric in DRIFTING
-        if (found := view.estimate(policy, f"drift_{metric}")) is not None and found.half
+        if (result := view.estimate(policy, f"drift_{metric}")) is not None and result.half
     }
     flagged = {
         p.label: [DRIFTING[m] for (q, m), e in cells.items() if p == q and _drifts(e, len(cells))] for p in policies
     }
-    named = "; ".join(f"{label}: {', '.join(columns)}" for label, columns in flagged.items() if columns)
+    names = "; ".join(f"{label}: {', '.join(columns)}" for label, columns in flagged.items() if columns)
     rule = f"the drift's 95 % interval, corrected for {len(cells)} cells, excludes 0"
-    return f"Not stationary ({rule}): {named or 'none'}."
+    return f"Not stationary ({rule}): {names or 'none'}."
 
 
-def _drifts(found: Estimate, cells: int) -> bool:
-    half = found.wider(cells)
-    return half is not None and abs(found.mean) > half
+def _drifts(result: Estimate, cells: int) -> bool:
+    half = result.wider(cells)
+    return half is not None and abs(result.mean) > half
 
 
 def lengths(view: FitGppView) -> Table:
-    """FitGpp's rise of the BE median and 95th against FIFO, by the number of jobs."""
+    """Return FitGpp's rise of the BE median and 95th against FIFO, by the number of jobs."""
     rows = []
     for policy in (g.FITGPP, g.AGAIN):
         for jobs in (*view.grid.shorter, 0):
@@ -154,8 +154,8 @@ def _table_5(trace: Readings | None) -> Table:
     if trace is None:
         return Table("Table 5", title, ("policy", *SLOWDOWN), (), HOW_TO_GET)
     policies = (*g.PAPER, *g.BESIDE)
-    made = _table("Table 5", title, SLOWDOWN, trace.plain, policies, SLOWDOWN_METRICS, paper.TABLE_5)
-    return dataclasses.replace(made, note="The paper's numbers are of another trace.")
+    output = _table("Table 5", title, SLOWDOWN, trace.plain, policies, SLOWDOWN_METRICS, paper.TABLE_5)
+    return dataclasses.replace(output, note="The paper's numbers are of another trace.")
 
 
 def _table(
@@ -170,6 +170,6 @@ def _table(
     rows = []
     for policy in policies:
         theirs: Sequence[float | None] = printed.get(policy.label, (None,) * len(metrics))
-        measured = [view.estimate(policy, metric) for metric in metrics]
-        rows.append((policy.label, tuple(Number(m, p) for m, p in zip(measured, theirs, strict=True))))
+        measurement = [view.estimate(policy, metric) for metric in metrics]
+        rows.append((policy.label, tuple(Number(m, p) for m, p in zip(measurement, theirs, strict=True))))
     return Table(name, title, ("policy", *columns), tuple(rows))

@@ -1,8 +1,7 @@
-"""Gavel's evaluation (Narayanan et al., OSDI 2020), measured again: `mlsched reproduce gavel --trace FOLDER`.
+"""Gavel's evaluation (Narayanan et al., OSDI 2020), repeated: `mlsched reproduce gavel --trace FOLDER`.
 
-The folder has Gavel's throughputs and the traces of its physical cluster. Its two traces are run as they are, beside
-what its own simulator prints; claims are tested on workloads drawn as its generator draws them, since one trace has no
-interval.
+The folder has Gavel's throughputs and the traces of its physical cluster. Its two traces are run unchanged, beside the
+output of its own simulator. Claims are tested on drawn workloads from its generator, since one trace lacks an interval.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ DRAWN: dict[Kind, tuple[str, ...]] = {
 
 
 def run(settings: Settings) -> Report:
-    """Measure it."""
+    """Measure the experiment."""
     if settings.cluster is not None:
         raise InvalidInput("cluster: Gavel's own is run; leave it out")
     grid = settings.sized(QUICK if settings.quick else FULL)
@@ -46,20 +45,20 @@ def run(settings: Settings) -> Report:
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run, and the bounds."""
-    found = [Case(policy, trace=trace) for trace, policy in PRINTED]
-    found += [Case("", trace=trace) for trace in TRACES]
+    """Return every run, and the bounds."""
+    result = [Case(policy, trace=trace) for trace, policy in PRINTED]
+    result += [Case("", trace=trace) for trace in TRACES]
     for kind, policies in DRAWN.items():
         for seed in range(grid.seeds):
-            found += [
+            result += [
                 Case(policy, interpretation, kind, seed) for interpretation in INTERPRETATIONS for policy in policies
             ]
-            found.append(Case("", kind=kind, seed=seed))
-    return found
+            result.append(Case("", kind=kind, seed=seed))
+    return result
 
 
 def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> Report:
-    """The report of finished measurements."""
+    """Return the report of finished measurements."""
     views = [View(name, grid, metrics) for name in INTERPRETATIONS]
     interpretations = (
         f"Gavel's traces {' and '.join(TRACES)} on {CLUSTER} V100, P100 and K80 GPUs in rounds of 360 s, seed 0; "
@@ -82,7 +81,7 @@ def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> 
 
 
 def _traces(trace: str, metrics: dict[Case, Metrics]) -> Table:
-    """Ours beside what Gavel's simulator prints."""
+    """Compare our results with the output of Gavel's simulator."""
     bound = metrics[Case("", trace=trace)].values
     rows = []
     for (name, policy), printed in PRINTED.items():
@@ -98,7 +97,7 @@ def _traces(trace: str, metrics: dict[Case, Metrics]) -> Table:
 
 
 def _drawn(view: View, kind: Kind) -> Table:
-    """Drawn workloads: what was measured, and how far above the bounds."""
+    """Return the measurements on drawn workloads, and their distances from the bounds."""
     rows = []
     for policy in DRAWN[kind]:
         values = [view.values(policy, m, kind) / 3600 for m in (MEAN, SPAN)]

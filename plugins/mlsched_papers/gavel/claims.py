@@ -1,4 +1,4 @@
-"""What the Gavel paper says of its policies, and what was found beside it."""
+"""Claims of the Gavel paper about its policies, and our own claims."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class View:
     metrics: Mapping[Case, Metrics]
 
     def values(self, policy: str, metric: str, kind: Kind) -> npt.NDArray[np.float64]:
-        """One value per workload; the bound's where the policy is ""."""
+        """Return one value per workload; the bound's if the policy is ""."""
         interpretation = self.name if policy else "as printed"
         cases = [Case(policy, interpretation, kind, seed) for seed in range(self.grid.seeds)]
-        found = [self.metrics[case].values[metric] for case in cases]
-        return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+        result = [self.metrics[case].values[metric] for case in cases]
+        return np.array([np.nan if value is None else value for value in result], dtype=np.float64)
 
     def cut(self, policy: str, other: str, metric: str, kind: Kind) -> npt.NDArray[np.float64]:
-        """By how many percent the policy's value is below the other's."""
+        """Return the percentage by which the policy's value is below the other's."""
         return np.asarray(100 * (1 - self.values(policy, metric, kind) / self.values(other, metric, kind)))
 
     def above(self, policy: str, metric: str, kind: Kind) -> npt.NDArray[np.float64]:
-        """By how many percent the policy's value is above the bound."""
+        """Return the percentage by which the policy's value is above the bound."""
         return np.asarray(100 * (self.values(policy, metric, kind) / self.values("", metric, kind) - 1))
 
 
@@ -46,8 +46,8 @@ class View:
     tested="cut of the mean completion time, paired by workload",
 )
 def las(view: View) -> list[Piece]:
-    cut = view.cut("max_min_perf", "max_min", MEAN, "continuous")
-    return [Piece(view.name, "cut of the mean completion time", cut, ABOVE_0, "%")]
+    threshold = view.cut("max_min_perf", "max_min", MEAN, "continuous")
+    return [Piece(view.name, "cut of the mean completion time", threshold, ABOVE_0, "%")]
 
 
 @stated(
@@ -57,8 +57,8 @@ def las(view: View) -> list[Piece]:
     tested="cut of the mean completion time, paired by workload",
 )
 def ftf(view: View) -> list[Piece]:
-    cut = view.cut("finish_time_fairness_perf", "finish_time_fairness", MEAN, "continuous")
-    return [Piece(view.name, "cut of the mean completion time", cut, ABOVE_0, "%")]
+    threshold = view.cut("finish_time_fairness_perf", "finish_time_fairness", MEAN, "continuous")
+    return [Piece(view.name, "cut of the mean completion time", threshold, ABOVE_0, "%")]
 
 
 @stated(

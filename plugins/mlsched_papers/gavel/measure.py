@@ -1,4 +1,4 @@
-"""Gavel's policies on its own traces, and on workloads drawn as its generator draws them."""
+"""Gavel's policies on its own traces, and on drawn workloads from its generator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mlsched_papers.runs import simulated
 from mlsched_rounds.simulation.files import parse_types, read_jobs
 from mlsched_rounds.simulation.workload import MICRO, PPM, Workload, in_digits
 
-#: Gavel's files in the folder that the experiment is given.
+#: Gavel's files in the folder of the experiment.
 TABLE, ARCHIVE = "simulation_throughputs.json.gz", "physical_cluster_traces.tar.gz"
 #: GPUs of a job -> its probability, and decades of minutes of its duration on a V100 (its `utils.generate_job`).
 GPUS = {1: 0.7, 2: 0.1, 4: 0.15, 8: 0.05}
@@ -34,7 +34,12 @@ INTERPRETATIONS: dict[str, dict[str, Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """jobs, seeds: of the drawn workloads; gap: mean seconds between arrivals of the continuous ones."""
+    """The size of the experiment.
+
+    Attributes:
+        jobs, seeds: Jobs and seeds of the drawn workloads.
+        gap: Mean seconds between arrivals of the continuous ones.
+    """
 
     jobs: int = 60
     seeds: int = 8
@@ -44,7 +49,7 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A run: of a drawn workload, or (trace) of one of Gavel's own. policy "": no run, the bounds alone."""
+    """A run: of a drawn workload, or (trace) of one of Gavel's own. policy "": only the bounds."""
 
     policy: str
     interpretation: str = "as printed"
@@ -61,12 +66,12 @@ class Metrics:
 
 
 def folder_of(given: str | None) -> str:
-    """The folder of Gavel's files: as given, or that of $MLSCHED_DATA."""
+    """Return the folder of Gavel's files: as given, or that of $MLSCHED_DATA."""
     return folder_with((TABLE, ARCHIVE), "gavel", given)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
-    """Simulate and check; or compute the bounds."""
+    """Simulate and check a run; or compute the bounds."""
     workload = traced(case.trace, grid.folder) if case.trace else drawn(case.seed, case.kind, grid)
     if not case.policy:
         from mlsched_rounds.simulation.bound import bound
@@ -85,7 +90,7 @@ def _table(folder: str) -> Throughputs:
 
 @functools.cache
 def traced(name: str, folder: str) -> Workload:
-    """One of Gavel's own traces on the paper's cluster."""
+    """Return one of Gavel's own traces on the paper's cluster."""
     with tempfile.TemporaryDirectory() as place, tarfile.open(Path(folder) / ARCHIVE) as archive:
         archive.extract(name, place, filter="data")
         return read_jobs(Path(place) / name, throughputs=_table(folder), cluster=CLUSTER)
@@ -93,7 +98,7 @@ def traced(name: str, folder: str) -> Workload:
 
 @functools.lru_cache(maxsize=4)
 def drawn(seed: int, kind: Kind, grid: Grid) -> Workload:
-    """Return a workload as Gavel's generator draws it: any model that runs on V100s, four fifths of the jobs short."""
+    """Draw a workload as Gavel's generator does: any model that runs on V100s, four fifths of the jobs short."""
     rng = np.random.default_rng([seed, kind == "static"])
     table, capacity = _table(grid.folder), parse_types(CLUSTER)
     gpus = rng.choice(list(GPUS), grid.jobs, p=list(GPUS.values())).tolist()

@@ -1,4 +1,4 @@
-"""What Gavel's own simulator prints (repository stanford-futuredata/gavel, commit c4fa400, MIT; facts alone).
+"""Output of Gavel's own simulator (repository stanford-futuredata/gavel, commit c4fa400, MIT; facts only).
 
 Driver `simulate_scheduler_with_trace.py`, simulation_throughputs.json, rounds of 360 s, seed 0, ECOS, on 8 V100s, 16
 P100s and 24 K80s.

@@ -23,7 +23,7 @@ TITLE = "Harmony: deep learning-based job placement"
 
 
 def run(settings: Settings) -> Report:
-    """Measure the experiment and set it beside the paper."""
+    """Measure the experiment and compare it with the paper."""
     if settings.trace is not None:
         raise InvalidInput(
             f"trace = {settings.trace!r}: harmony runs on the paper's arrival patterns; leave it out, and use "
@@ -33,8 +33,8 @@ def run(settings: Settings) -> Report:
     if not training.possible():
         grid = dataclasses.replace(grid, trainings=0, rack_training=0)
     with tempfile.TemporaryDirectory() as folder:
-        made = g.learned(grid, training.variants(grid, Path(folder)), training.large(grid, Path(folder)))
-        cases = [*g.cases(grid), *made]
+        output = g.learned(grid, training.variants(grid, Path(folder)), training.large(grid, Path(folder)))
+        cases = [*g.cases(grid), *output]
         metrics = measure_all(measure.run_case, cases, grid, workers=settings.workers, progress=settings.progress)
         return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
 
@@ -45,13 +45,15 @@ def report(
     title: str = TITLE,
     errors: Mapping[str, prediction.Errors] | None = None,
 ) -> Report:
-    """The report of finished runs. errors: those of Figure 9 by the kind of interference; None: they are measured."""
+    """Return the report of finished runs. errors: those of Figure 9 by the kind of interference; None: they are
+    measured.
+    """
     views = [
         HarmonyView(interpretation, metrics, metric)
         for interpretation in grid.interpretations
         for metric in (COMPLETION, WHOLE)
     ]
-    measured = Measured(
+    measurement = Measured(
         grid,
         views,
         HarmonyView(grid.rack, metrics) if grid.rack is not None else None,
@@ -60,17 +62,17 @@ def report(
     return Report(
         title=title,
         interpretations=tuple(_readings(grid, metrics)),
-        tables=tuple(tables.tables(measured)),
-        figures=tuple(figures.figures(measured)),
-        claims=tuple(claims.claims(measured)),
+        tables=tuple(tables.tables(measurement)),
+        figures=tuple(figures.figures(measurement)),
+        claims=tuple(claims.claims(measurement)),
     )
 
 
 def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
-    """What was run, and how the paper was read."""
+    """Describe the runs and the interpretation of the paper."""
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     trained = [policy.label for policy in g.policies() if policy.kind == "trained"]
-    found = [
+    result = [
         f"{len(metrics)} runs of {grid.jobs} jobs on {g.TESTBED} servers. Seeds of the workloads: "
         + "; ".join(_seeds(interpretation, metrics) for interpretation in grid.interpretations)
         + f". {PAIRED}",
@@ -99,7 +101,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         f"Figures 6 and 7 are drawings. {_trainings(grid)}",
     ]
     if grid.rack is not None:
-        found.append(
+        result.append(
             f"30 servers: {grid.workloads(grid.rack)} workloads of {grid.rack_jobs} jobs, five times the "
             "arrivals; baselines, trained policies and harmony-plus only."
         )
@@ -107,12 +109,12 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     for case, each in metrics.items():
         for remark in each.remarks:
             remarks.setdefault(remark, case)
-    found += [f"{c.interpretation.name}, {c.pattern}, seed {c.seed}: {remark}." for remark, c in remarks.items()]
-    return [*found, versions_sentence()]
+    result += [f"{c.interpretation.name}, {c.pattern}, seed {c.seed}: {remark}." for remark, c in remarks.items()]
+    return [*result, versions_sentence()]
 
 
 def _trainings(grid: g.Grid) -> str:
-    """Which trainings were made for the experiment, in words."""
+    """Describe the trainings of the experiment."""
     if grid.trainings or grid.rack_training:
         return (
             f"Table II and Figure 10: one training seed, {grid.trainings} iterations each (exploration until "
@@ -125,13 +127,13 @@ def _trainings(grid: g.Grid) -> str:
 
 
 def _seeds(interpretation: g.Interpretation, metrics: Mapping[g.Case, Metrics]) -> str:
-    """The workloads of an interpretation, in words."""
-    used = {
+    """Describe the workloads of an interpretation."""
+    usage = {
         p: sorted({c.seed for c in metrics if (c.interpretation, c.pattern) == (interpretation, p)})
         for p in interpretation.patterns
     }
     return f"{interpretation.name}: " + ", ".join(
-        f"{pattern} {' '.join(map(str, seeds))}" for pattern, seeds in used.items()
+        f"{pattern} {' '.join(map(str, seeds))}" for pattern, seeds in usage.items()
     )
 
 

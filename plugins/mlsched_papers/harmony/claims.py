@@ -1,4 +1,4 @@
-"""What the Harmony paper claims, and how each claim is tested; and what this library adds."""
+"""Claims of the Harmony paper with their tests, and our own claims."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PRESETS = (
     "computed from the presets, whose interference is synthetic: the pairwise table was made to keep the text's "
     "anchors, and no model can speed a job up"
 )
-#: How many times as large what the paper calls much larger must be.
+#: Least ratio for the paper's "much larger".
 MUCH = 2.0
 PAIRED = "mean over workloads of the cut of the average completion time, workload by workload"
-#: What Section II-B packs and spreads jobs by, beside load balancing.
+#: Heuristics by which Section II-B packs and spreads jobs, beside load balancing.
 RULES = ("bin-packing", "standalone")
 MILD, SEVERE = (("resnet50", "wlm"), ("resnet50", "seq2seq")), ("ctc", "resnext110")
 
@@ -36,14 +36,14 @@ MILD, SEVERE = (("resnet50", "wlm"), ("resnet50", "seq2seq")), ("ctc", "resnext1
     origin="assumed",
 )
 def packing_33(m: Measured) -> list[Piece]:
-    found: list[Piece] = []
+    result: list[Piece] = []
     for kind in KINDS:
         for how, slowdown in (("as bin packing does", studies.packed), ("all pairs", studies.mean_of_pairings)):
             mean = exact(float(np.mean(list(slowdown(kind).values()))))
-            found.append(
+            result.append(
                 Piece(f"{kind}, {how}", "mean slowdown", mean, near(paper.MEAN_SLOWDOWN), "%", paper.MEAN_SLOWDOWN)
             )
-    return found
+    return result
 
 
 @stated(
@@ -54,12 +54,14 @@ def packing_33(m: Measured) -> list[Piece]:
     origin="assumed",
 )
 def resnext_2x(m: Measured) -> list[Piece]:
-    found: list[Piece] = []
+    result: list[Piece] = []
     for kind in KINDS:
         for how, slowdown in (("as bin packing does", studies.packed), ("all pairs", studies.mean_of_pairings)):
             factor = exact(1 / (1 - slowdown(kind)["resnext110"] / 100))
-            found.append(Piece(f"{kind}, {how}", "slowdown factor", factor, Bound(1.75, 2.1), "", paper.RESNEXT_FACTOR))
-    return found
+            result.append(
+                Piece(f"{kind}, {how}", "slowdown factor", factor, Bound(1.75, 2.1), "", paper.RESNEXT_FACTOR)
+            )
+    return result
 
 
 @stated(
@@ -70,13 +72,13 @@ def resnext_2x(m: Measured) -> list[Piece]:
     origin="assumed",
 )
 def pairs_mild(m: Measured) -> list[Piece]:
-    found: list[Piece] = []
+    result: list[Piece] = []
     for kind in KINDS:
         levels = studies.pair_levels(kind)
         for a, b in MILD:
             less = exact(float(np.median(list(levels.values()))) - levels[a, b])
-            found.append(Piece(kind, f"{a} with {b} below the median", less, ABOVE_0, "points"))
-    return found
+            result.append(Piece(kind, f"{a} with {b} below the median", less, ABOVE_0, "points"))
+    return result
 
 
 @stated(
@@ -87,13 +89,13 @@ def pairs_mild(m: Measured) -> list[Piece]:
     origin="assumed",
 )
 def pair_severe(m: Measured) -> list[Piece]:
-    found: list[Piece] = []
+    result: list[Piece] = []
     for kind in KINDS:
         levels = studies.pair_levels(kind)
         others = max(level for pair, level in levels.items() if set(pair) != set(SEVERE))
         more = exact(levels[SEVERE] - others)
-        found.append(Piece(kind, "resnext110 with ctc above the next", more, ABOVE_0, "points"))
-    return found
+        result.append(Piece(kind, "resnext110 with ctc above the next", more, ABOVE_0, "points"))
+    return result
 
 
 @stated(
@@ -103,19 +105,19 @@ def pair_severe(m: Measured) -> list[Piece]:
     tested="servers that host a part of both jobs, by our rules",
 )
 def schemes(m: Measured) -> list[Piece]:
-    shared = {"load balancing": 2, "bin packing": 1, "standalone": 0}
-    found: list[Piece] = []
+    sharing = {"load balancing": 2, "bin packing": 1, "standalone": 0}
+    result: list[Piece] = []
     for second in studies.SECONDS:
         for name, rule in studies.SCHEMES.items():
             tasks = studies.scheme(rule, second, "pairwise").tasks
             both = sum(1 for s in range(2) if all(sum(tasks[j][s]) for j in range(2)))
-            bound = Bound(shared[name], shared[name])
-            found.append(Piece("our rules", f"{name}, {second}", exact(both), bound, "servers", shared[name]))
-    return found
+            bound = Bound(sharing[name], sharing[name])
+            result.append(Piece("our rules", f"{name}, {second}", exact(both), bound, "servers", sharing[name]))
+    return result
 
 
 def _faster(kind: str, second: str, one: str, other: str, job: int = 1) -> Piece:
-    """By how many percent the second job is faster under one scheme than under another."""
+    """Return the percentage by which the second job is faster under one scheme than under another."""
     a, b = (studies.scheme(studies.SCHEMES[name], second, kind).speeds[job] for name in (one, other))
     name = second if job else f"{studies.FIRST} with {second}"
     return Piece(kind, f"{name}: {one} against {other}", exact(100 * (a / b - 1)), ABOVE_0, "%")
@@ -168,12 +170,12 @@ def packing_hurts_resnext(m: Measured) -> list[Piece]:
     origin="assumed",
 )
 def more_mates_worse(m: Measured) -> list[Piece]:
-    found: list[Piece] = []
+    result: list[Piece] = []
     for kind in KINDS:
         for name in studies.SECONDS:
             least = float(-np.diff(studies.with_mates(name, kind)).max())
-            found.append(Piece(kind, f"{name}: loss by one more", exact(100 * least), ABOVE_0, "points"))
-    return found
+            result.append(Piece(kind, f"{name}: loss by one more", exact(100 * least), ABOVE_0, "points"))
+    return result
 
 
 # -- Section VI-C -----------------------------------------------------------------------------------------------------
@@ -182,7 +184,7 @@ def more_mates_worse(m: Measured) -> list[Piece]:
 def _against(
     view: HarmonyView, policy: Policy, others: dict[str, list[Policy]], bound: Bound, printed: float | None = None
 ) -> list[Piece]:
-    """By how much a policy is below others, who are given by the name of the interpretation that they belong to."""
+    """Return the cuts of a policy below others, which are given by the name of their interpretation."""
     return [
         Piece(
             interpretation,
@@ -201,11 +203,11 @@ def _against(
 
 
 def _trained(view: HarmonyView, bound: Bound, printed: float) -> list[Piece]:
-    """Every trained policy against every baseline, by every interpretation; without one, nothing was measured."""
-    found: list[Piece] = []
+    """Compare every trained policy with every baseline, by every interpretation; without one, not measured."""
+    result: list[Piece] = []
     for policy in view.of_kind("trained"):
-        found += _against(view, policy, view.baselines(), bound, printed)
-    return found or [Piece(view.name, "a trained policy", None, bound, "%", printed, lower_bound=True)]
+        result += _against(view, policy, view.baselines(), bound, printed)
+    return result or [Piece(view.name, "a trained policy", None, bound, "%", printed, lower_bound=True)]
 
 
 @stated(
@@ -226,12 +228,12 @@ def harmony_25(m: Measured) -> list[Piece]:
     tested=f"{PAIRED}, above 25 %, where LIF scores a server by how much the interference there increases",
 )
 def harmony_25_full(m: Measured) -> list[Piece]:
-    bound, found = Bound(low=paper.CUT, strict=True), []
+    bound, result = Bound(low=paper.CUT, strict=True), []
     for view in m.views:
         strong = [p for p in view.of_kind("interpretation") if p.variant == FULL_STRENGTH]
         for policy in view.of_kind("trained"):
-            found += _against(view, policy, {view.name: strong}, bound)
-    return found
+            result += _against(view, policy, {view.name: strong}, bound)
+    return result
 
 
 @stated(
@@ -265,11 +267,11 @@ def exact_25(m: Measured) -> list[Piece]:
     tested=f"{PAIRED}, above 0",
 )
 def exact_rules(m: Measured) -> list[Piece]:
-    found: list[Piece] = []
+    result: list[Piece] = []
     for view in m.views:
         rules = [policy for policy in view.of_kind("rule") if policy.text in RULES]
-        found += _against(view, EXACT, {view.name: rules}, ABOVE_0)
-    return found
+        result += _against(view, EXACT, {view.name: rules}, ABOVE_0)
+    return result
 
 
 @stated(
@@ -302,10 +304,10 @@ def search_near(m: Measured) -> list[Piece]:
 )
 def reward_model(m: Measured) -> list[Piece]:
     bound, key = Bound(high=paper.ACCEPTABLE_ERROR), (*NETWORK, "all")
-    found: dict[str, list[float] | None] = {kind: errors[key] for kind, errors in m.errors.items() if key in errors}
+    result: dict[str, list[float] | None] = {kind: errors[key] for kind, errors in m.errors.items() if key in errors}
     return [
         Piece(kind, "the reward network's error", values, bound, "%", paper.REWARD_ERROR)
-        for kind, values in (found or {"reward network": None}).items()
+        for kind, values in (result or {"reward network": None}).items()
     ]
 
 
@@ -371,6 +373,6 @@ STATEMENTS: tuple[Statement, ...] = (
 
 
 def claims(m: Measured) -> list[Claim]:
-    """The claims with their verdicts, in the paper's order."""
+    """Return the claims with their verdicts, in the paper's order."""
     excluded = {f"{view.name}, {FULL_STRENGTH}": NOT_PRINTED for view in (*m.views, m.rack) if view is not None}
     return [s.judge(m, excluded=excluded if s in (harmony_25, harmony_rack) else None) for s in STATEMENTS]

@@ -1,4 +1,4 @@
-"""What the Harmony paper claims of its training (Section VI-D): Table II and Figure 10."""
+"""Claims of the Harmony paper about its training (Section VI-D): Table II and Figure 10."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ PAIRED = (
 
 
 def _longer(m: Measured, bounds: Mapping[str, Bound], than: str, printed: Mapping[str, float]) -> list[Piece]:
-    """By how much completion takes longer after some trainings than after another; nothing where none were made."""
+    """Return the rise of completion times after some trainings over another; empty without trainings."""
     view = m.views[0]
-    made = {policy.label: policy for policy in view.of_kind("variant")}
-    found = []
+    output = {policy.label: policy for policy in view.of_kind("variant")}
+    result = []
     for name, bound in bounds.items():
-        there = name in made and than in made
-        values = change(view.values(made[name], view.metric), view.values(made[than], view.metric)) if there else None
-        why = next((why for p in (name, than) if there and (why := training.untrained(made[p]))), "")
+        there = name in output and than in output
+        values = (
+            change(view.values(output[name], view.metric), view.values(output[than], view.metric)) if there else None
+        )
+        why = next((why for p in (name, than) if there and (why := training.untrained(output[p]))), "")
         what = f"{name}, above {than}"
-        found.append(Piece(view.name, what, values, bound, "%", printed.get(name), untrained=why))
-    return found
+        result.append(Piece(view.name, what, values, bound, "%", printed.get(name), untrained=why))
+    return result
 
 
 LONGER = {name: percent for name, (_, percent) in paper.TABLE_II.items()}

@@ -1,4 +1,4 @@
-"""Figures 1, 2, 4, 5, 8 and 9 of the Harmony paper, measured; the paper's are images whose numbers cannot be read."""
+"""Figures 1, 2, 4, 5, 8 and 9 of the Harmony paper, measured; the paper's are images with unreadable numbers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from mlsched_papers.harmony.prediction import METHODS, NETWORK, WAYS
 from mlsched_papers.report import Figure
 
 Line = tuple[list[float], list[float]]
-#: What the x axis of a figure over models shows.
+#: The x axis of a figure over models.
 ORDER = "models: " + ", ".join(f"{k} {name}" for k, name in enumerate(studies.NAMES))
 PLACES = [float(k) for k in range(len(studies.NAMES))]
 
 
 def figures(m: Measured) -> list[Figure]:
-    """The figures; Figure 3 is a drawing of placements, which the tables list."""
-    found = [_figure_1(), _figure_2(), _figure_4(), _figure_5()]
-    found += [_figure_8(view) for view in m.views if view.metric == "average_completion"]
-    return [*found, _figure_9(m)]
+    """Return the figures; Figure 3 is a drawing of placements, which the tables list."""
+    result = [_figure_1(), _figure_2(), _figure_4(), _figure_5()]
+    result += [_figure_8(view) for view in m.views if view.metric == "average_completion"]
+    return [*result, _figure_9(m)]
 
 
 def _figure_1() -> Figure:
@@ -52,8 +52,8 @@ def _figure_4() -> Figure:
     names = list(studies.SCHEMES)
     panels: dict[str, dict[str, Line]] = {}
     for second in studies.SECONDS:
-        found = [studies.scheme(rule, second, "pairwise").speeds for rule in studies.SCHEMES.values()]
-        lines = {name: [float(s[j]) for s in found] for j, name in enumerate((studies.FIRST, second))}
+        result = [studies.scheme(rule, second, "pairwise").speeds for rule in studies.SCHEMES.values()]
+        lines = {name: [float(s[j]) for s in result] for j, name in enumerate((studies.FIRST, second))}
         panels[f"{studies.FIRST} and {second}"] = {name: ([0.0, 1.0, 2.0], speeds) for name, speeds in lines.items()}
     caption = "speed under three schemes: " + ", ".join(f"{k} {name}" for k, name in enumerate(names))
     return Figure("Figure 4", caption, panels, "scheme", "speed relative to standalone")

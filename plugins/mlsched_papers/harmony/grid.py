@@ -1,4 +1,4 @@
-"""Which runs Figure 8 needs: interpretations x arrival patterns x seeds x policies (every registered rule)."""
+"""Runs of Figure 8: interpretations x arrival patterns x seeds x policies (every registered heuristic)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ Settings = tuple[tuple[str, str], ...]
 class Policy:
     """A row of the tables: its label, the solver as text, and its kind.
 
-    kind: "baseline" of the paper; "random" - every task on a random server; "reading" - a baseline as one may read its
-    text, too; "former" - as the paper does not have it (see `FORMER`): shown, and no claim looks at it; "rule", "exact"
-    or "trained"; "variant" - a training of Table II or Figure 10 (`training.py`).
-    variant: of an interpretation, its name; it stands in for the baseline `of`.
+    Attributes:
+        kind: "baseline" of the paper; "random": every task on a random server; "reading": a baseline under another
+            reading of its text; "former": differs from the paper (see `FORMER`), shown without claims; "rule", "exact"
+            or "trained"; "variant": a training of Table II or Figure 10 (`training.py`).
+        variant: Name of its interpretation; it replaces the baseline `of` there.
     """
 
     label: str
@@ -40,28 +41,28 @@ BASELINES = (
     Policy("LIF-Quad", "lif-quadratic", "baseline"),
 )
 LOAD_BALANCING = BASELINES[0]
-#: What the text leaves open of LIF (see `heuristics.placement.interference`).
+#: Open details of LIF (see `heuristics.placement.interference`).
 LIF_READINGS = {"by the increase": "score=increase", "random ties": "tie=random"}
 INTERPRETATIONS = tuple(
     Policy(f"{lif.label}, {variant}", f"{lif.text}:{setting}", "interpretation", f"LIF {variant}", lif.label)
     for variant, setting in LIF_READINGS.items()
     for lif in BASELINES[2:]
 )
-#: Excluded: Section II-B counts slowdown against a job alone, which has none; and Section VI-B says that Tetris puts
-#: jobs together, which it does as its own paper has it, machine by machine.
+#: Excluded. Section II-B counts slowdown against a job by itself, whose slowdown is 0. Section VI-B describes Tetris as
+#: packing jobs together, as its own paper does, machine by machine.
 FORMER = (
     Policy("Tetris, task by task", "tetris:order=task", "former"),
     Policy("LIF-Line, 1 + slowdown", "lif-linear:score=slowdown", "former"),
     Policy("LIF-Quad, 1 + slowdown", "lif-quadratic:score=slowdown", "former"),
 )
-#: LIF at its strongest: what comes out against it is a claim of ours.
+#: LIF at its strongest: comparisons with it are claims of ours.
 FULL_STRENGTH = "LIF by the increase"
 NOT_PRINTED = Exclusion(
     "the paper says otherwise", "Section VI-B scores a server by the slowdown of all tasks on it, not by its increase"
 )
-#: What a trained policy must beat before anything else.
+#: The baseline that a trained policy must beat first.
 RANDOM = Policy("random placement", "uniform-random", "random")
-#: The trained policy whose network is of one size of cluster: it has no runs on a rack.
+#: The trained policy with a network for one cluster size: it does not run on a rack.
 ONE_SIZE = "harmony"
 #: Ours, for any size: it runs on a rack, too.
 PLUS = "harmony-plus"
@@ -70,26 +71,32 @@ SEARCH = "local-search"
 
 
 def policies() -> tuple[Policy, ...]:
-    """The paper's baselines and their interpretations, every other rule, the exact solver, and every trained policy."""
-    known = {policy.text for policy in (*BASELINES, RANDOM)}
-    learned = registry().available("placement", "trained")
-    # Policies of ours say nothing about Harmony: no claim looks at them.
-    ours = {a.name for a in learned if a.paper.startswith("ours")}
+    """Return the paper's baselines and their interpretations, all other heuristics, the exact solver, and trained
+    policies.
+    """
+    lookup = {policy.text for policy in (*BASELINES, RANDOM)}
+    model_value = registry().available("placement", "trained")
+    # Policies of ours are not evidence about Harmony: claims exclude them.
+    ours = {a.name for a in model_value if a.paper.startswith("ours")}
     rules = tuple(
         Policy(a.name + (" (ours)" if a.paper == "none" or a.name in ours else ""), a.name, "rule")
         for a in registry().available("placement")
-        if a.name not in known and (a.kind == "heuristic" or a.name in ours)
+        if a.name not in lookup and (a.kind == "heuristic" or a.name in ours)
     )
-    trained = tuple(Policy(a.name, a.name, "trained") for a in learned if a.name not in ours)
+    trained = tuple(Policy(a.name, a.name, "trained") for a in model_value if a.name not in ours)
     return (*BASELINES, *INTERPRETATIONS, *FORMER, RANDOM, *rules, EXACT, *trained)
 
 
 @dataclasses.dataclass(frozen=True)
 class Interpretation:
-    """One way to fill in what the paper leaves open.
+    """One completion of the paper's open details.
 
-    load: offered load without any slowdown. model: interference. options: of the world. servers: a rack has 30, and as
-    many times the arrivals. patterns: which of them are run.
+    Attributes:
+        load: Offered load without slowdown.
+        model: Interference.
+        options: Options of the simulator.
+        servers: Servers; a rack has 30, and as many times the arrivals.
+        patterns: Arrival patterns that are run.
     """
 
     name: str
@@ -112,14 +119,16 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of the experiment. interpretations: all policies run; rack: baselines, random placement and trained
-    policies.
+    """The size of the experiment.
 
-    seeds: workloads of the first interpretation, `few` of the others, `rack_seeds` of the rack, and never more than
-        `seeds`.
-    work: deterministic limit of one exact decision (CP-SAT's own measure). samples, rounds: of Fig. 9.
-    trainings: iterations of each training of Table II and Figure 10; rack_training: of the policy for the rack; 0:
-    none.
+    Attributes:
+        interpretations: All policies run.
+        rack: Baselines, random placement and trained policies.
+        seeds: Workloads of the first interpretation; `few` of the others, `rack_seeds` of the rack, at most `seeds`.
+        work: Deterministic limit of one exact decision (CP-SAT's own measure).
+        samples, rounds: Samples and rounds of Fig. 9.
+        trainings: Iterations of each training of Table II and Figure 10; 0: skipped.
+        rack_training: Iterations of the training for the rack; 0: skipped.
     """
 
     interpretations: tuple[Interpretation, ...]
@@ -136,7 +145,7 @@ class Grid:
     rack_training: int = 1250
 
     def workloads(self, interpretation: Interpretation) -> int:
-        """How many workloads an interpretation has."""
+        """Return the number of workloads of an interpretation."""
         if interpretation == self.rack:
             return min(self.seeds, self.rack_seeds)
         return self.seeds if interpretation == self.interpretations[0] else min(self.seeds, self.few)
@@ -160,13 +169,13 @@ QUICK = Grid(
 
 
 def learned(grid: Grid, variants: tuple[Policy, ...], large: tuple[Policy, ...]) -> list[Case]:
-    """The runs of what is trained for the experiment: Table II, Figure 10 (first interpretation), and the rack."""
-    base, found = grid.interpretations[0], []
+    """Return the runs of the experiment's trainings: Table II, Figure 10 (first interpretation), and the rack."""
+    base, result = grid.interpretations[0], []
     for interpretation, policies in ((base, variants), (grid.rack, large)):
         if interpretation is not None:
             seeds = range(grid.workloads(interpretation))
-            found += [Case(interpretation, "uniform", seed, policy) for seed in seeds for policy in policies]
-    return found
+            result += [Case(interpretation, "uniform", seed, policy) for seed in seeds for policy in policies]
+    return result
 
 
 #: Kinds of policies that run on a rack.
@@ -174,9 +183,9 @@ ON_RACK = ("baseline", "interpretation", "random", "trained")
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run that tables, figures and claims read, but those of `learned`, once each."""
+    """Return every run of tables, figures and claims, except the runs of `learned`, once each."""
     everybody = policies()
-    found = [
+    result = [
         Case(interpretation, pattern, seed, policy)
         for interpretation in grid.interpretations
         for seed in range(grid.workloads(interpretation))
@@ -184,11 +193,11 @@ def cases(grid: Grid) -> list[Case]:
         for policy in everybody
     ]
     if grid.rack is not None:
-        found += [
+        result += [
             Case(grid.rack, pattern, seed, policy)
             for seed in range(grid.workloads(grid.rack))
             for pattern in grid.rack.patterns
             for policy in everybody
             if (policy.kind in ON_RACK or policy.text == PLUS) and policy.text != ONE_SIZE
         ]
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""Carrying the runs of Figure 8 out: each is simulated, checked by the independent replay, and reduced to numbers."""
+"""Runs of Figure 8: each is simulated, checked by the independent replay, and reduced to numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mlsched_papers.runs import simulated
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """One run: figures of merit by name (None where nothing happened), and remarks."""
+    """One run: metrics by name (None if undefined), and remarks."""
 
     values: dict[str, float | None]
     remarks: tuple[str, ...] = ()
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
-    """Simulate, check, reduce."""
+    """Simulate, check and reduce a run."""
     interpretation = case.interpretation
     rack = interpretation.servers != TESTBED
     workload = api.workload(
@@ -45,7 +45,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
 
 
 class Exact:
-    """An exact solver as a rule: warm start, a deterministic work limit, and what it proved."""
+    """An exact solver as a heuristic: warm start, a deterministic work limit, and its proof status."""
 
     information = "oracle"
 
@@ -55,15 +55,15 @@ class Exact:
         self.proven: list[bool] = []
 
     def __call__(self, instance: Instance, *, rng: np.random.Generator) -> Plan:
-        found: Any = api.solve(instance, self.name, work_limit=self.work, seed=int(rng.integers(2**31)))
-        self.proven.append(found.status == "optimal")
-        plan: Plan = found.plan
+        result: Any = api.solve(instance, self.name, work_limit=self.work, seed=int(rng.integers(2**31)))
+        self.proven.append(result.status == "optimal")
+        plan: Plan = result.plan
         return plan
 
 
 def _values(run: Run) -> dict[str, float | None]:
     summary = run.summary()
     names = ("average_completion", "average_whole", "average_wait", "average_slowdown", "waiting_jobs", "makespan")
-    found = {name: summary[name] for name in names}
-    found["utilisation"] = 100 * summary["utilisation"]["cpu"]
-    return found | {"cpu_ms": 1000 * run.cpu_seconds / run.decisions if run.decisions else None}
+    result = {name: summary[name] for name in names}
+    result["utilisation"] = 100 * summary["utilisation"]["cpu"]
+    return result | {"cpu_ms": 1000 * run.cpu_seconds / run.decisions if run.decisions else None}

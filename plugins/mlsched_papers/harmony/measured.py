@@ -1,4 +1,4 @@
-"""The measurements: those of Figure 8 asked for by reading, policy, metric and arrival pattern; one value per seed."""
+"""The measurements of Figure 8 by interpretation, policy, metric and arrival pattern; one value per seed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mlsched_papers.harmony.measure import Metrics
 from mlsched_papers.harmony.prediction import Errors
 from mlsched_papers.view import View
 
-#: The paper's figure of merit, and it in whole intervals.
+#: The paper's metric, and the same in full intervals.
 COMPLETION, WHOLE = "average_completion", "average_whole"
 
 
 class HarmonyView(View[Policy, str, Metrics]):
-    """The measurements under one interpretation; a place is an arrival pattern. `metric`: how completion is counted."""
+    """The measurements under one interpretation; a place is an arrival pattern. `metric`: measure of completion."""
 
     def __init__(
         self, interpretation: Interpretation, metrics: Mapping[Case, Metrics], metric: str = COMPLETION
@@ -26,35 +26,41 @@ class HarmonyView(View[Policy, str, Metrics]):
         )
         self.interpretation, self.metric = interpretation, metric
         self._runs: dict[tuple[Policy, str], dict[int, Metrics]] = defaultdict(dict)
-        for case, found in metrics.items():
+        for case, result in metrics.items():
             if case.interpretation == interpretation:
-                self._runs[case.policy, case.pattern][case.seed] = found
+                self._runs[case.policy, case.pattern][case.seed] = result
         self.policies: Sequence[Policy] = tuple(dict.fromkeys(policy for policy, _ in self._runs))
 
     def runs(self, policy: Policy, at: str) -> list[list[Metrics]]:
-        return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
+        return [[result] for _, result in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
 
     def baselines(self) -> dict[str, list[Policy]]:
-        """Reading's name -> the paper's baselines under it; first the view's own, then with each variant."""
+        """Return interpretation -> the paper's baselines under it; first the view's own, then with each variant."""
         plain = self.of_kind("baseline")
-        found = {self.name: plain}
+        result = {self.name: plain}
         for policy in self.of_kind("interpretation"):
             name = f"{self.name}, {policy.variant}"
-            found[name] = [policy if p.label == policy.of else p for p in found.get(name, plain)]
-        return found
+            result[name] = [policy if p.label == policy.of else p for p in result.get(name, plain)]
+        return result
 
     def shown(self) -> list[Policy]:
-        """The policies of Figure 8: all but those of Table II and Figure 10."""
+        """Return the policies of Figure 8: without Table II and Figure 10."""
         return [policy for policy in self.policies if policy.kind != "variant"]
 
     def of_kind(self, *kinds: str) -> list[Policy]:
-        """The policies of some kinds that ran."""
+        """Return the policies of some kinds that ran."""
         return [policy for policy in self.policies if policy.kind in kinds]
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Everything that was measured. views: Fig. 8 by reading; rack: the same on 30 servers; errors: Fig. 9 by model."""
+    """All measurements.
+
+    Attributes:
+        views: Fig. 8 by interpretation.
+        rack: The same on 30 servers.
+        errors: Fig. 9 by model.
+    """
 
     grid: Grid
     views: Sequence[HarmonyView]

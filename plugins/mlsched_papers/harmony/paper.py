@@ -1,4 +1,4 @@
-"""The numbers that the text of the Harmony paper prints (Bao, Peng and Wu, INFOCOM 2019); its figures are images."""
+"""The printed numbers of the Harmony paper (Bao, Peng and Wu, INFOCOM 2019); its figures are images."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ CUT = 25.0
 RACK_CUT = 23.0
 #: Table II: average completion time with all training techniques, intervals.
 COMPLETION = 4.3
-#: Table II: what is left out of the training -> average completion time, intervals, and by how many percent longer.
+#: Table II: omitted technique -> average completion time, intervals, and by how many percent longer.
 TABLE_II = {
     "without value network": (6.4, 49.3),
     "without exploration": (7.2, 68.2),
     "without experience replay": (5.9, 37.7),
 }
-#: Section VI-C, Fig. 9(a): relative error of the reward model, percent; samples, and share of them that is tested on.
+#: Section VI-C, Fig. 9(a): relative error of the reward model, percent; samples, and their share for testing.
 REWARD_ERROR, SAMPLES, TESTED = 9.8, 13177, 0.1
 #: Section V: the relative error at which training may end, percent.
 ACCEPTABLE_ERROR = 10.0

@@ -1,11 +1,11 @@
-"""Figure 9: how far LIF's models and the reward network are off the true speeds of jobs that were placed at random.
+"""Figure 9: errors of LIF's models and of the reward network on the true speeds of randomly placed jobs.
 
 Section VI-A: jobs with random numbers of workers and PSs are placed randomly until the servers are full, and the speed
-of each is measured (here: computed from the presets). LIF says that a task's slowdown is a function of the CPU and
-network use of others; a job's is that of its slowest server. Two interpretations: the coefficients are *profiled*, as
-the rules do (the job and random others on one server), or *fitted* to nine tenths of the placements themselves, with an
-intercept; errors are of the rest. The reward network is the one that comes with mlsched, which was trained on other
-random placements (`mlsched train harmony-reward`) of one kind of interference, and is asked about that kind alone.
+of each is measured (here: computed from the presets). In LIF a task's slowdown is a function of the CPU and network use
+of others; a job's is that of its slowest server. There are two interpretations of the coefficients. *Profiled*: as in
+the heuristics, from the job and random others on one server. *Fitted*: to nine tenths of the placements themselves,
+with an intercept; errors are of the rest. The reward network comes with mlsched. It was trained on other random
+placements (`mlsched train harmony-reward`) of one kind of interference, and is tested only on that kind.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Samples:
 
 
 def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
-    """Relative errors of the predicted speed, for every seed a new set of placements."""
-    found: Errors = {}
+    """Return relative errors of the predicted speed, with a new set of placements for every seed."""
+    result: Errors = {}
     for seed in range(grid.rounds):
         rng = np.random.default_rng([9, seed])
         samples, placements = draw(rng, grid.samples, interference_kind)
@@ -58,22 +58,22 @@ def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
                 ("profiled", _profiled(samples, features, profiled)),
                 ("fitted", _fitted(samples, features, ~tested)),
             ):
-                _add(found, (way, method), samples, predicted, tested)
+                _add(result, (way, method), samples, predicted, tested)
         if (predicted := _by_network(placements, interference_kind)) is not None:
-            _add(found, NETWORK, samples, predicted, tested)
-    return found
+            _add(result, NETWORK, samples, predicted, tested)
+    return result
 
 
-def _add(found: Errors, of_what: tuple[str, str], samples: Samples, predicted: Any, tested: Any) -> None:
+def _add(result: Errors, of_what: tuple[str, str], samples: Samples, predicted: Any, tested: Any) -> None:
     """Add a round's errors of predicted slowdowns: over all tested jobs, and over those of each model."""
     error = 100 * np.abs(samples.slowdown / predicted - 1)  # of speeds, which are the reciprocals
-    found.setdefault((*of_what, "all"), []).append(float(error[tested].mean()))
+    result.setdefault((*of_what, "all"), []).append(float(error[tested].mean()))
     for k, name in enumerate(NAMES):
-        found.setdefault((*of_what, name), []).append(float(error[tested & (samples.kind == k)].mean()))
+        result.setdefault((*of_what, name), []).append(float(error[tested & (samples.kind == k)].mean()))
 
 
 def draw(rng: np.random.Generator, count: int, kind: str) -> tuple[Samples, list[Instance]]:
-    """At least `count` jobs placed at random on the testbed, and the placements they are in."""
+    """Draw at least `count` jobs placed at random on the testbed, and their placements."""
     parts: list[tuple[Any, Any, Any]] = []
     placements: list[Instance] = []
     while sum(len(p[0]) for p in parts) < count:
@@ -90,7 +90,7 @@ def draw(rng: np.random.Generator, count: int, kind: str) -> tuple[Samples, list
 
 
 def _by_network(placements: list[Instance], interference_kind: str) -> Any:
-    """Slowdowns of all jobs by the reward network that comes with mlsched; None for interference it does not know."""
+    """Return slowdowns of all jobs by mlsched's reward network; None for another kind of interference."""
     weights = of("harmony-reward", "placement")
     if weights.card["recipe"]["model"] != interference_kind:
         return None
@@ -105,24 +105,24 @@ def _by_network(placements: list[Instance], interference_kind: str) -> Any:
 
 
 def _profiled(samples: Samples, features: Any, models: list[Any]) -> Any:
-    """Slowdown of the slowest server by models that were profiled on one server."""
-    found = np.ones(len(samples.kind))
+    """Return the slowdown of the slowest server by models that were profiled on one server."""
+    result = np.ones(len(samples.kind))
     for k, model in enumerate(models):
-        chosen = samples.kind == k
-        each = features(np.nan_to_num(samples.use[chosen])) @ model
-        here = ~np.isnan(samples.use[chosen][..., 0])
-        found[chosen] = 1 + np.maximum(np.where(here, each, 0), 0).max(axis=1)
-    return found
+        choice = samples.kind == k
+        each = features(np.nan_to_num(samples.use[choice])) @ model
+        here = ~np.isnan(samples.use[choice][..., 0])
+        result[choice] = 1 + np.maximum(np.where(here, each, 0), 0).max(axis=1)
+    return result
 
 
 def _fitted(samples: Samples, features: Any, trained: Any) -> Any:
-    """Slowdown by models fitted, with an intercept, to the largest use by others on any server of the job."""
-    found = np.ones(len(samples.kind))
+    """Return the slowdown by models fitted, with an intercept, to the largest use by others on a server of the job."""
+    result = np.ones(len(samples.kind))
     use = np.nanmax(samples.use, axis=1)
     for k in range(len(NAMES)):
-        chosen = samples.kind == k
-        rows = np.column_stack([features(use[chosen]), np.ones(int(chosen.sum()))])
-        here = trained[chosen]
-        model = np.linalg.lstsq(rows[here], samples.slowdown[chosen][here] - 1, rcond=None)[0]
-        found[chosen] = 1 + np.maximum(rows @ model, 0)
-    return found
+        choice = samples.kind == k
+        rows = np.column_stack([features(use[choice]), np.ones(int(choice.sum()))])
+        here = trained[choice]
+        model = np.linalg.lstsq(rows[here], samples.slowdown[choice][here] - 1, rcond=None)[0]
+        result[choice] = 1 + np.maximum(rows @ model, 0)
+    return result

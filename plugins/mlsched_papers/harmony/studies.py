@@ -1,8 +1,8 @@
 """Section II-B's case studies (Figures 1 to 5), computed from the presets by the judge of the placement problem.
 
-The interference table is synthetic and was made to keep what the paper's text says (`instances.placement.models`), the
-network penalties are the same group's measured speeds: these figures show what the presets come to, they are no
-measurement of interference. Tables, figures and claims ask for the same ones: each is computed once.
+The interference table is synthetic and was made to match the paper's text (`instances.placement.models`). The network
+penalties are the same group's measured speeds. These figures therefore show the presets; they do not measure
+interference. Tables, figures and claims share the results: each is computed once.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from mlsched.instances.placement.models import MODELS, PS, RESOURCES, SERVER, in
 
 NAMES = tuple(model.name for model in MODELS)
 INDEX = {name: k for k, name in enumerate(NAMES)}
-#: Speed of every job alone: fine enough that rounding does not show.
+#: Speed of an isolated job: fine enough that rounding is invisible.
 ALONE = 10**9
 #: Case study 3: policies and the paper's names for them.
 SCHEMES = {"load balancing": "load-balancing", "bin packing": "bin-packing", "standalone": "standalone"}
-#: The first job trains CTC, the second one of these.
+#: The first job trains CTC, the second one of these models.
 FIRST, SECONDS = "ctc", ("vgg16", "resnext110")
 #: Fig. 5: co-located CTC jobs.
 MOST_MATES = 4
 
 
 def jobs_on(names: Sequence[str], servers: int, kind: str, capacity: Sequence[int] = SERVER) -> Instance:
-    """The question of placing jobs of one worker and one PS each on empty servers."""
+    """Return the problem of placing jobs of one worker and one PS each on empty servers."""
     types = [INDEX[name] for name in names]
     one = np.ones(len(names), dtype=np.int64)
     none, table = np.zeros(0, dtype=np.int64), np.zeros((0, servers), dtype=np.int64)
@@ -56,12 +56,12 @@ def jobs_on(names: Sequence[str], servers: int, kind: str, capacity: Sequence[in
 
 
 def speeds(instance: Instance, plan: Plan) -> list[float]:
-    """Speed of every job relative to the job alone with its PS beside it."""
+    """Return the speed of every job relative to the isolated job with its PS beside it."""
     return [speed / ALONE for speed in judge.speeds(instance, plan)]
 
 
 def together(names: Sequence[str], kind: str) -> list[float]:
-    """Relative speeds of jobs that share one server, whatever its capacity."""
+    """Return relative speeds of jobs that share one server, whatever its capacity."""
     instance = jobs_on(names, 1, kind, tuple(100 * c for c in SERVER))
     here = np.ones((len(names), 1), dtype=np.int64)
     return speeds(instance, Plan(workers=here, ps=here))
@@ -69,14 +69,16 @@ def together(names: Sequence[str], kind: str) -> list[float]:
 
 @functools.cache
 def packed(kind: str) -> dict[str, float]:
-    """Fig. 1: slowdown in percent of six jobs that bin packing puts on three servers, in the order of the presets."""
+    """Return Fig. 1: slowdown in percent of six jobs that bin packing puts on three servers, in the order of the
+    presets.
+    """
     instance = jobs_on(NAMES, len(NAMES), kind)
     plan = _placed(instance, "bin-packing")
     return dict(zip(NAMES, (100 * (1 - s) for s in speeds(instance, plan)), strict=True))
 
 
 def _placed(instance: Instance, rule: str) -> Plan:
-    """A rule's plan."""
+    """Return the plan of a heuristic."""
     plan = api.solve(instance, rule).plan
     assert isinstance(plan, Plan)
     return plan
@@ -84,21 +86,21 @@ def _placed(instance: Instance, rule: str) -> Plan:
 
 @functools.cache
 def mean_of_pairings(kind: str) -> dict[str, float]:
-    """Fig. 1 for all ways of packing them: each job's mean slowdown in percent over the five others."""
-    found: dict[str, list[float]] = {name: [] for name in NAMES}
+    """Return Fig. 1 for all packings: each job's mean slowdown in percent over the five others."""
+    result: dict[str, list[float]] = {name: [] for name in NAMES}
     for pair in itertools.combinations(NAMES, 2):
         for name, speed in zip(pair, together(pair, kind), strict=True):
-            found[name].append(100 * (1 - speed))
-    return {name: float(np.mean(values)) for name, values in found.items()}
+            result[name].append(100 * (1 - speed))
+    return {name: float(np.mean(values)) for name, values in result.items()}
 
 
 @functools.cache
 def pair_levels(kind: str) -> dict[tuple[str, str], float]:
-    """Fig. 2: interference level of two models, the sum of their slowdowns in percent; both orders."""
-    found = {}
+    """Return Fig. 2: interference level of two models, the sum of their slowdowns in percent; both orders."""
+    result = {}
     for a, b in itertools.combinations(NAMES, 2):
-        found[a, b] = found[b, a] = sum(100 * (1 - s) for s in together((a, b), kind))
-    return found
+        result[a, b] = result[b, a] = sum(100 * (1 - s) for s in together((a, b), kind))
+    return result
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Scheme:
 
 @functools.cache
 def scheme(policy: str, second: str, kind: str) -> Scheme:
-    """Figs. 3 and 4: CTC and a second job on two servers of four tasks each, placed by a policy."""
+    """Return Figs. 3 and 4: CTC and a second job on two servers of four tasks each, placed by a policy."""
     instance = jobs_on((FIRST, second), 2, kind)
     plan = _placed(instance, policy)
     tasks = tuple(tuple((int(plan.workers[j, s]), int(plan.ps[j, s])) for s in range(2)) for j in range(2))
@@ -120,5 +122,5 @@ def scheme(policy: str, second: str, kind: str) -> Scheme:
 
 @functools.cache
 def with_mates(name: str, kind: str) -> list[float]:
-    """Fig. 5: relative speed of a job beside 0, 1, ... CTC jobs on one server, whatever its capacity."""
+    """Return Fig. 5: relative speed of a job beside 0, 1, ... CTC jobs on one server, whatever its capacity."""
     return [together((name, *[FIRST] * mates), kind)[0] for mates in range(MOST_MATES + 1)]

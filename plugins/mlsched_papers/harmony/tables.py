@@ -1,4 +1,4 @@
-"""The numbers of the Harmony paper's figures, measured, beside those that its text gives."""
+"""The numbers of the Harmony paper's figures, measured, beside the numbers in its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlsched_papers.harmony.prediction import METHODS, NETWORK, WAYS
 from mlsched_papers.report import Number, Table
 from mlsched_papers.view import change
 
-#: Metric -> column: what a completion time is made of.
+#: Metric -> column: the parts of a completion time.
 PARTS = {
     "average_whole": "in whole intervals",
     "average_wait": "wait",
@@ -28,13 +28,13 @@ SYNTHETIC = "Of the presets' synthetic interference, made to keep the text's anc
 
 
 def tables(m: Measured) -> list[Table]:
-    """One table per figure, in the paper's order; Figure 8 by interpretation, then what its numbers are made of."""
-    found = [_figure_1(), _figure_2(), _figure_3(), _figure_4(), _figure_5()]
-    shown = [view for view in m.views if view.metric == "average_completion"]
-    found += [figure_8(view) for view in shown] + ([figure_8(m.rack)] if m.rack else [])
-    found += [parts(view) for view in shown]
-    found += [figure_9(kind, m) for kind in m.errors]
-    return [*found, *trainings(m.views[0])]
+    """Return one table per figure, in the paper's order; Figure 8 by interpretation, then the parts of its numbers."""
+    result = [_figure_1(), _figure_2(), _figure_3(), _figure_4(), _figure_5()]
+    display = [view for view in m.views if view.metric == "average_completion"]
+    result += [figure_8(view) for view in display] + ([figure_8(m.rack)] if m.rack else [])
+    result += [parts(view) for view in display]
+    result += [figure_9(kind, m) for kind in m.errors]
+    return [*result, *trainings(m.views[0])]
 
 
 def _one(value: float, printed: float | None = None) -> Number:
@@ -85,8 +85,8 @@ def _figure_4() -> Table:
     rows = []
     for kind in KINDS:
         for name, rule in studies.SCHEMES.items():
-            found = [studies.scheme(rule, second, kind).speeds for second in studies.SECONDS]
-            rows.append((f"{kind}, {name}", tuple(_one(speed) for pair in found for speed in pair)))
+            result = [studies.scheme(rule, second, kind).speeds for second in studies.SECONDS]
+            rows.append((f"{kind}, {name}", tuple(_one(speed) for pair in result for speed in pair)))
     header = ("interference, scheme", *(c for s in studies.SECONDS for c in (f"{studies.FIRST} with {s}", s)))
     return Table("Figure 4", "speed relative to standalone under three schemes", header, tuple(rows), SYNTHETIC)
 
@@ -132,13 +132,13 @@ def parts(view: HarmonyView) -> Table:
 
 
 def figure_9(kind: str, m: Measured) -> Table:
-    found = m.errors[kind]
-    network = [estimate(found[*NETWORK, name]) if (*NETWORK, name) in found else None for name in COLUMNS]
+    result = m.errors[kind]
+    network = [estimate(result[*NETWORK, name]) if (*NETWORK, name) in result else None for name in COLUMNS]
     printed = (paper.REWARD_ERROR, *(None for _ in studies.NAMES))
     rows = [("reward network", tuple(Number(n, p) for n, p in zip(network, printed, strict=True)))]
     for way in WAYS:
         for method in METHODS:
-            numbers = tuple(Number(estimate(found[way, method, name])) for name in COLUMNS)
+            numbers = tuple(Number(estimate(result[way, method, name])) for name in COLUMNS)
             rows.append((f"{method}, {way}", numbers))
     note = "The reward network comes with mlsched; it was trained on placements with pairwise interference."
     title = f"relative error of predicted speeds [%], {kind} interference"
@@ -146,15 +146,15 @@ def figure_9(kind: str, m: Measured) -> Table:
 
 
 def trainings(view: HarmonyView) -> list[Table]:
-    """Table II and Figure 10, where their trainings were made."""
-    made = {policy.label: policy for policy in view.of_kind("variant")}
+    """Return Table II and Figure 10, if their trainings exist."""
+    output = {policy.label: policy for policy in view.of_kind("variant")}
     return [
-        _variants(view, [made[training.FULL], *(made[name] for name in names)], where, title)
+        _variants(view, [output[training.FULL], *(output[name] for name in names)], where, title)
         for where, title, names in (
             ("Table II", "training without one technique", training.TECHNIQUES),
             ("Figure 10", "training other networks, and without shuffling", {**training.NETWORKS, **training.OTHERS}),
         )
-        if made
+        if output
     ]
 
 

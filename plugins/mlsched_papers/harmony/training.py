@@ -1,6 +1,6 @@
-"""The trainings behind Table II, Figure 10 and the run at 30 machines, which are made for the experiment.
+"""The trainings behind Table II, Figure 10 and the run at 30 machines, which the experiment performs.
 
-No weights of them come with mlsched. A training of the first two kinds takes about 150 CPU seconds, that for 30
+mlsched does not include their weights. A training of the first two kinds takes about 150 CPU seconds, that for 30
 machines about ten minutes, its reward model included.
 """
 
@@ -17,7 +17,7 @@ from mlsched.learned.weights import of
 from mlsched_papers.harmony.grid import PATTERNS, RACK, TESTBED, Grid, Policy
 
 FULL = "full recipe"
-#: Table II: what is left out -> parameters of the recipe.
+#: Table II: omitted technique -> parameters of the recipe.
 TECHNIQUES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "without value network": {"value": "average"},
@@ -36,12 +36,12 @@ NETWORKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "4 hidden layers": {"hidden": "196-196-128-128"},
     }
 )
-#: Ours: the paper does not say that slots and servers change places.
+#: Ours: the paper does not mention a permutation of slots and servers.
 OTHERS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"without shuffling": {"shuffle": False}})
 VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({FULL: {}, **TECHNIQUES, **NETWORKS, **OTHERS})
 #: Exploration ends earlier than by default, so that more of a training is without it.
 ANNEAL = 500
-#: The policy for 30 machines: five times the slots and arrivals, and as many samples per iteration as on six servers.
+#: The policy for 30 machines: five times the slots and arrivals, with the samples per iteration of six servers.
 LARGE: Mapping[str, Any] = MappingProxyType(
     {
         "servers": RACK,
@@ -63,22 +63,22 @@ HISTORY: Mapping[str, Any] = MappingProxyType({"servers": RACK, "slots": 90, "sa
 
 
 def possible() -> bool:
-    """Whether trainings can be made: they need `mlsched_training`, and torch of the extra `learn`."""
+    """Return whether trainings can be made: they need `mlsched_training`, and torch of the extra `learn`."""
     return all(importlib.util.find_spec(name) is not None for name in ("mlsched_training", "torch"))
 
 
 def variants(grid: Grid, folder: Path) -> tuple[Policy, ...]:
-    """The policies of Table II and Figure 10, trained into `folder` where not there; none if the grid has none."""
-    found = []
+    """Return the policies of Table II and Figure 10, trained into `folder` if missing; empty if not in the grid."""
+    result = []
     for name, settings in VARIANTS.items() if grid.trainings else ():
         path = folder / f"{name.replace(' ', '-')}.safetensors"
         _once("harmony", path, iterations=grid.trainings, anneal=ANNEAL, **settings)
-        found.append(Policy(name, f"harmony:weights={path}", "variant"))
-    return tuple(found)
+        result.append(Policy(name, f"harmony:weights={path}", "variant"))
+    return tuple(result)
 
 
 def large(grid: Grid, folder: Path) -> tuple[Policy, ...]:
-    """The policy for 30 machines, trained into `folder` where it is not there; none if the grid has none."""
+    """Return the policy for 30 machines, trained into `folder` if missing; empty if the grid excludes it."""
     if not grid.rack_training:
         return ()
     model, path = folder / "harmony-reward-30.safetensors", folder / "harmony-30.safetensors"
@@ -88,15 +88,15 @@ def large(grid: Grid, folder: Path) -> tuple[Policy, ...]:
 
 
 def _once(policy: str, path: Path, **settings: Any) -> None:
-    """Train a policy into a file that is not there."""
+    """Train a policy into a file, if the file is missing."""
     if not path.exists():
-        from mlsched_training import train  # without it the experiment's other claims can be judged
+        from mlsched_training import train  # the other claims can be judged without it
 
         train(policy, output=path, **settings)
 
 
 def untrained(policy: Policy) -> str:
-    """Why a trained policy does not count as trained; "" where it does, or comes with no card of ours."""
+    """Explain why a trained policy does not count as trained; "" if it does or has a foreign card."""
     name, _, path = policy.text.partition(":weights=")
     try:
         card = of(name, "placement", path).card

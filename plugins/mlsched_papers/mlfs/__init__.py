@@ -17,7 +17,7 @@ TITLE = "MLFS: job scheduling for large-scale machine learning clusters"
 
 
 def run(settings: Settings) -> Report:
-    """Measure the experiment and set it beside the paper."""
+    """Measure the experiment and compare it with the paper."""
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: mlfs runs on jobs drawn by the paper's recipe; leave it out")
     grid = settings.sized(g.QUICK if settings.quick else g.PAPERS_SIZE if settings.papers_size else g.FULL)
@@ -28,24 +28,24 @@ def run(settings: Settings) -> Report:
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
-    """The report of finished runs."""
-    measured = [Measured(grid, metrics, interpretation) for interpretation in g.INTERPRETATIONS]
-    held, anew = measured[:2]
+    """Return the report of finished runs."""
+    measurement = [Measured(grid, metrics, interpretation) for interpretation in g.INTERPRETATIONS]
+    usage, anew = measurement[:2]
     return Report(
         title=title,
         interpretations=tuple(_readings(grid, metrics)),
-        tables=tuple(tables.tables(held, anew)),
-        figures=tuple(figures.figures(held)),
-        claims=tuple(claims.claims(*measured)),
+        tables=tuple(tables.tables(usage, anew)),
+        figures=tuple(figures.figures(usage)),
+        claims=tuple(claims.claims(*measurement)),
     )
 
 
 def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
-    """What was run, and how the paper was read."""
+    """Describe the runs and the interpretation of the paper."""
     everybody = (*g.OURS, *g.PAPERS)
     missing = [policy.label for policy in everybody if policy not in g.known(everybody)]
     world = ", ".join(f"{name}={value}" for name, value in measure.OPTIONS.items())
-    found = [
+    result = [
         f"{len(metrics)} runs: {grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs at x = 1 on "
         f"{4 * grid.servers} GPUs (Figure 4: {g.PAPERS_SIZE.jobs} jobs on {4 * g.PAPERS_SIZE.servers}); other x have "
         f"so many times as many jobs in the same time. {PAIRED}",
@@ -66,8 +66,8 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         "The lower bound is of runs that may pause for nothing and do not slow each other down.",
     ]
     if missing:
-        found.append(f"Not there, hence not measured: {', '.join(missing)}.")
-    return [*found, versions_sentence()]
+        result.append(f"Not there, hence not measured: {', '.join(missing)}.")
+    return [*result, versions_sentence()]
 
 
 EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run, sizes=True, statements=claims.STATEMENTS)

@@ -1,7 +1,7 @@
-"""What the MLFS paper claims in its evaluation (Section 4.2), and how each claim is tested.
+"""Claims of the MLFS paper's evaluation (Section 4.2), with their tests.
 
-Claims about MLF-RL and MLFS are about trained policies, and are not measured until these are there. Their numbers are
-of MLFS; what the paper says of MLF-H is its place in the orders of Section 4.2.1, and Figures 6 to 9.
+Claims about MLF-RL and MLFS are about trained policies, and are not measured until these exist. Their numbers are of
+MLFS. The paper's claims about MLF-H are its place in the orders of Section 4.2.1, and Figures 6 to 9.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WITH_AND_WITHOUT = (
 
 
 def _order(metric: str, text: str, figure: str) -> Statement:
-    """A claim that MLF-H comes before all that it is compared with."""
+    """State a claim that MLF-H comes before all compared schedulers."""
 
     @stated(f"order-{metric}", text=text, where=f"Section 4.2.1, Fig. {figure}", tested=ORDER)
     def collect(m: Measured) -> list[Piece]:
@@ -113,7 +113,7 @@ def jct_graphene(m: Measured) -> list[Piece]:
 
 
 def _whole(name: str, metric: str, text: str, where: str, printed: Mapping[str, tuple[float, float]]) -> Statement:
-    """A claim about MLFS, by how many percent it improves on others."""
+    """State a claim about MLFS, by its improvement on others in percent."""
 
     @stated(name, text=text, where=where, tested=HIGHEST)
     def collect(m: Measured) -> list[Piece]:
@@ -158,7 +158,7 @@ def _feature(
     printed: Mapping[str, tuple[float, float]],
     note: str = "",
 ) -> Statement:
-    """A claim about what a feature brings, of each figure of merit from least to most over the paper's loads."""
+    """State a claim about a feature's gain in each metric, from least to most over the paper's loads."""
 
     @stated(name, text=text, where=f"Section 4.2.2, Fig. {figure}", tested=WITH_AND_WITHOUT + note)
     def collect(m: Measured) -> list[Piece]:
@@ -234,5 +234,5 @@ STATEMENTS: tuple[Statement, ...] = (*ORDERS, gandiva_bandwidth, jct_graphene, *
 
 
 def claims(*measured: Measured) -> list[Claim]:
-    """The claims with their verdicts, in the paper's order; `measured`: the runs under each interpretation."""
+    """Return the claims with their verdicts, in the paper's order; `measured`: the runs under each interpretation."""
     return [statement.judge(*measured) for statement in STATEMENTS]

@@ -1,4 +1,4 @@
-"""Figures 4 and 5 of the MLFS paper, measured; the paper's are images whose numbers cannot be read."""
+"""Figures 4 and 5 of the MLFS paper, measured; the paper's are images with unreadable numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mlsched_papers.mlfs.measure import NAMES
 from mlsched_papers.mlfs.measured import Measured
 from mlsched_papers.report import Figure
 
-#: Panel letter of Figures 4 and 5 -> figure of merit.
+#: Panel letter of Figures 4 and 5 -> metric.
 PANELS = {
     "a": "soon",
     "b": "jct",
@@ -20,16 +20,16 @@ PANELS = {
 
 
 def figures(m: Measured) -> list[Figure]:
-    """A figure a panel: a line a scheduler over the loads."""
-    shown = [policy for policy in m.all if not policy.feature]
+    """Return one figure per panel, with one line per scheduler over the loads."""
+    display = [policy for policy in m.all if not policy.feature]
     xs = [float(x) for x in m.grid.loads]
-    found = []
+    result = []
     for letter, metric in PANELS.items():
         lines = {}
-        for policy in shown:
+        for policy in display:
             means = [m.estimate(policy, metric, x) for x in m.grid.loads]
             lines[policy.label] = (xs, [mean.mean if mean else float("nan") for mean in means])
-        found.append(
+        result.append(
             Figure(
                 f"Figure 4({letter})",
                 f"{NAMES[metric]} by load",
@@ -38,4 +38,4 @@ def figures(m: Measured) -> list[Figure]:
                 NAMES[metric],
             )
         )
-    return found
+    return result

@@ -1,13 +1,13 @@
-"""Which runs the evaluation of MLFS needs: loads x workloads x schedulers, of which those run that are there.
+"""Runs of the evaluation of MLFS: loads x workloads x available schedulers.
 
-The paper leaves open how often a job queues. Under one reading a placed job holds its nodes to the end (`HELD`); under
-the others it queues anew in every iteration, and what runs gives way to what comes before it (`ANEW`, and `PRINTED`,
-where Eq. 4's deadline term is, as printed, below 0 once the deadline has passed). A scheduler that these
-interpretations are about has a row for each; all others are the same under all.
+The paper leaves open how often a job queues. Under one reading a placed job keeps its nodes to the end (`HELD`). Under
+the others it queues again in every iteration, and jobs earlier in the order preempt running ones (`ANEW`, and
+`PRINTED`, in which Eq. 4's deadline term is, as printed, below 0 once the deadline has passed). A scheduler affected by
+these interpretations has a row for each; all others are the same under all.
 
 Three sizes. `FULL` has a quarter of Figure 4's servers and jobs. `PAPERS_SIZE` is Figure 4's own: 20 servers of four
-GPUs, 620 jobs at x = 1 that arrive within about a week, the schedulers that Figure 4 compares; Figures 6 to 9, which
-the paper measured there too, are left to the smaller size. `QUICK` shows the machinery.
+GPUs, 620 jobs at x = 1 that arrive within about a week, the schedulers of Figure 4. The paper measured Figures 6 to 9
+there too; they are left to the smaller size. `QUICK` shows the machinery.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from mlsched.core.registry import registry
 LOADS = (0.25, 0.5, 1.0, 2.0, 3.0)
 HIGHEST = LOADS[-1]
 JOBS = 155
-#: Offered load at x = 1: the paper prints none.
+#: Offered load at x = 1, which the paper does not print.
 LOAD = 0.6
 
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, and the solver as text. feature: of MLF-H that is left out, for Figures 6-8.
+    """A row of the tables: its label, and the solver as text.
 
-    under: the one interpretation under which it is run, "" where all have it alike, or it stands for itself.
+    Attributes:
+        feature: Omitted feature of MLF-H, for Figures 6-8.
+        under: Its only interpretation; "" if it is the same under all, or represents itself.
     """
 
     label: str
@@ -45,20 +47,20 @@ PRINTED = "every iteration queues anew, Eq. 4 as printed"
 INTERPRETATIONS = (HELD, ANEW, PRINTED)
 
 
-#: How the schedulers that MLFS compares with choose a server: it does not say, and tasks there slow each other down, so
-#: that their work is spread. By default, list rules of this library take the fullest node with room.
+#: Server choice of the schedulers in MLFS's comparison, which the paper does not describe. Tasks slow each other down
+#: there, so they are spread. By default, list heuristics of this library take the fullest node with room.
 SPREAD = "nodes=least-work"
 MLF_H, MLF_H_C = Policy("MLF-H", "mlf-h", under=HELD), Policy("MLF-H + MLF-C", "mlfs-h", under=HELD)
-#: The paper's own, with those that are to be trained, which join when they are there.
+#: The paper's own schedulers, with the trained ones, which join if they exist.
 MLFS, MLF_RL = Policy("MLFS", "mlfs", under=HELD), Policy("MLF-RL", "mlf-rl", under=HELD)
 OURS = (MLFS, MLF_RL, MLF_H_C, MLF_H)
 GRAPHENE, TIRESIAS = Policy("Graphene", f"graphene:{SPREAD}", under=HELD), Policy("Tiresias", f"tiresias:{SPREAD}")
 HYPERSCHED, GANDIVA = Policy("HyperSched", f"hypersched:{SPREAD}"), Policy("Gandiva", "gandiva", under=HELD)
-#: SLAQ and Optimus plan anew every ten minutes, when the others are asked too.
+#: SLAQ and Optimus plan every ten minutes, when the others decide too.
 TENSORFLOW = Policy("TensorFlow", f"fair:{SPREAD}", under=HELD)
 SLAQ = Policy("SLAQ", f"slaq:epoch=600,{SPREAD}")
 RL = Policy("RL", "mirhoseini-rl")
-#: What the paper compares with, from the lowest JCT to the highest in its text.
+#: Schedulers of the paper's comparison, from the lowest JCT to the highest in its text.
 PAPERS = (GRAPHENE, TIRESIAS, HYPERSCHED, RL, GANDIVA, TENSORFLOW, SLAQ)
 OTHERS = (
     *(
@@ -72,19 +74,19 @@ WITHOUT = tuple(
     Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name, HELD)
     for name in ("urgency", "deadline", "bandwidth", "migration")
 )
-#: No scheduler can be faster: the lower bound of the mean completion time, when all iterations are run.
+#: A lower bound on every scheduler's mean completion time, if all iterations are run.
 BOUND = Policy("lower bound", "bound", "bound")
 
 
 def _read(policy: Policy, interpretation: str, **given: str) -> Policy:
-    """The policy under another interpretation, with these parameters."""
+    """Return the policy under another interpretation, with these parameters."""
     name, _, rest = policy.text.partition(":")
     text = ",".join(filter(None, [rest, *(f"{key}={value}" for key, value in given.items())]))
     suffix = "anew" if interpretation == ANEW else "anew, as printed"
     return Policy(f"{policy.label}, {suffix}", f"{name}:{text}", policy.feature, interpretation)
 
 
-#: Reading -> what a policy of the first interpretation is there, where that is another one.
+#: Interpretation -> replacement of a policy of the first interpretation, if it differs.
 AS_READ: Mapping[str, Mapping[Policy, Policy]] = {
     HELD: {},
     ANEW: {p: _read(p, ANEW, queueing="iteration") for p in (*OURS, GRAPHENE, TENSORFLOW, *WITHOUT)}
@@ -94,26 +96,26 @@ AS_READ: Mapping[str, Mapping[Policy, Policy]] = {
 
 
 def as_read(policy: Policy, interpretation: str) -> Policy | None:
-    """What stands for a policy of the first interpretation under another; None where it is not run there.
+    """Return the replacement of a policy of the first interpretation under another; None if it is not run there.
 
-    Under `PRINTED` only what is about Eq. 4 differs from `ANEW`.
+    Under `PRINTED` only policies with Eq. 4 differ from `ANEW`.
     """
     if not policy.under or policy.under == interpretation:
         return policy
-    found = AS_READ[interpretation].get(policy)
-    if found is None and interpretation == PRINTED and not policy.feature:
-        found = AS_READ[ANEW].get(policy)
-    return found
+    result = AS_READ[interpretation].get(policy)
+    if result is None and interpretation == PRINTED and not policy.feature:
+        result = AS_READ[ANEW].get(policy)
+    return result
 
 
 def known(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
-    """Those whose solver is registered."""
+    """Return the policies with a registered solver."""
     there = registry().solvers
     return tuple(p for p in policies if p == BOUND or ("taskgraph", p.text.partition(":")[0]) in there)
 
 
 def policies() -> tuple[Policy, ...]:
-    """Everybody who runs."""
+    """Return all policies that run."""
     read = [policy for interpretation in (ANEW, PRINTED) for policy in AS_READ[interpretation].values()]
     return known((*OURS, *PAPERS, *OTHERS, *WITHOUT, *read, BOUND))
 
@@ -131,8 +133,11 @@ class Case:
 class Grid:
     """The size of the experiment.
 
-    jobs: at x = 1, on `servers` of four GPUs; hours: median running time; ablations: whether MLF-H also runs without
-    each of its features (Figures 6 to 8); pause: what one costs, seconds.
+    Attributes:
+        jobs: Jobs at x = 1, on `servers` of four GPUs.
+        hours: Median running time.
+        ablations: MLF-H also runs without each of its features (Figures 6 to 8).
+        pause: Cost of a pause, seconds.
     """
 
     loads: tuple[float, ...] = LOADS
@@ -145,13 +150,13 @@ class Grid:
 
 
 FULL = Grid()
-#: On 80 GPUs a job may ask for up to 32 of them, and 620 jobs of a median of 0.4 h at the offered load take a week.
+#: On 80 GPUs a job may request up to 32 of them, and 620 jobs of a median of 0.4 h at the offered load take a week.
 PAPERS_SIZE = Grid(jobs=620, servers=20, hours=0.4, ablations=False)
 QUICK = Grid(loads=(1.0, 3.0), seeds=2, jobs=20, servers=2)
 
 
 def at_loads(grid: Grid, loads: tuple[float, ...] | None) -> Grid:
-    """The grid at those loads only, from low to high. Raises InvalidInput for one that the paper does not have."""
+    """Return the grid with only those loads, from low to high. Raises InvalidInput for a load not in the paper."""
     if loads is None:
         return grid
     if not loads or not set(loads) <= set(LOADS):
@@ -160,6 +165,6 @@ def at_loads(grid: Grid, loads: tuple[float, ...] | None) -> Grid:
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run, once each."""
-    asked = [policy for policy in policies() if grid.ablations or not policy.feature or policy == BOUND]
-    return [Case(policy, x, seed) for x in grid.loads for seed in range(grid.seeds) for policy in asked]
+    """Return every run, once each."""
+    query = [policy for policy in policies() if grid.ablations or not policy.feature or policy == BOUND]
+    return [Case(policy, x, seed) for x in grid.loads for seed in range(grid.seeds) for policy in query]

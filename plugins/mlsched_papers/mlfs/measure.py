@@ -1,4 +1,4 @@
-"""Carrying the runs out: each is simulated by iterations, checked by the independent replay, and reduced to numbers."""
+"""Runs of the experiment: each is simulated by iterations, checked by the replay, and reduced to numbers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 from mlsched_papers.mlfs.grid import BOUND, LOAD, Case, Grid
 from mlsched_papers.runs import refuse_unsound
 
-#: The world, alike for all: what tasks use is drawn every ten minutes, tasks may move and pause.
+#: Common options of the simulator: task usage is drawn every ten minutes, tasks may move and pause.
 OPTIONS = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}
-#: Schedulers are asked at every event and every ten minutes.
+#: Schedulers decide at every event and every ten minutes.
 WAKE = "events+interval:600"
 HOUR, SOON = 3600.0, 6000  # Figures 4(a) and 5(a): jobs done within 100 minutes
 URGENT = 8  # Figure 6
@@ -25,14 +25,14 @@ URGENT = 8  # Figure 6
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """One run: figures of merit by name; None where nothing happened."""
+    """One run: metrics by name; None if undefined."""
 
     values: dict[str, float | None]
 
 
 @functools.lru_cache(maxsize=4)
 def workload(grid: Grid, x: float, seed: int) -> Any:
-    """As many more jobs as x says, over the same time."""
+    """Return a workload with x times the jobs over the same time."""
     jobs = max(1, round(grid.jobs * x))
     load = api.workload(
         "synthetic:mlfs-cluster",
@@ -48,7 +48,7 @@ def workload(grid: Grid, x: float, seed: int) -> Any:
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
-    """Simulate, check, reduce."""
+    """Simulate, check and reduce a run."""
     load = workload(grid, case.x, case.seed)
     if case.policy == BOUND:
         whole = load.replace(min_iterations=load.max_iterations)
@@ -80,7 +80,7 @@ def _values(run: Run) -> dict[str, float | None]:
     }
 
 
-#: Metric -> how tables call it. Less is better of all that are not in MORE.
+#: Metric -> its name in tables. Less is better, except for those in MORE.
 NAMES = {
     "jct": "mean JCT [h]",
     "soon": "done in 100 min [%]",
@@ -101,6 +101,6 @@ MORE = frozenset({"soon", "deadlines", "urgent_deadlines", "accuracy", "guarante
 
 
 def better(metric: str, new: Any, old: Any) -> Any:
-    """By how many percent `new` improves on `old`, workload by workload; NaN where `old` is 0."""
+    """Return the percentage by which `new` improves on `old`, workload by workload; NaN if `old` is 0."""
     sign = 1 if metric in MORE else -1
     return 100 * sign * (np.divide(new, old, out=np.full_like(new, np.nan), where=old != 0) - 1)

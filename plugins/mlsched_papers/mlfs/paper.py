@@ -1,7 +1,7 @@
-"""The numbers that the MLFS paper prints in its text (Wang, Liu and Shen, CoNEXT 2020); its figures are images.
+"""The numbers in the text of the MLFS paper (Wang, Liu and Shen, CoNEXT 2020); its figures are images.
 
-By how many percent something improves on something else: (y - z) / z of the paper's own y and z; for times, the cut.
-First the number of the real experiments (Figure 4), then that of the simulation (Figure 5).
+Improvements in percent are (y - z) / z of the paper's own y and z; for times, the cut. The first number is of the real
+experiments (Figure 4), the second of the simulation (Figure 5).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAKESPAN_HOURS = {
     "TensorFlow": (78.0, 158.0),
     "SLAQ": (85.0, 170.0),
 }
-#: Figure 4(a): percent of the jobs that are done within 100 minutes; the paper does not say at which load.
+#: Figure 4(a): percent of the jobs that are done within 100 minutes; the paper does not give the load.
 SOON = {
     "MLFS": 85.0,
     "MLF-RL": 81.0,
@@ -50,7 +50,7 @@ SOON = {
     "TensorFlow": 46.0,
     "SLAQ": 39.0,
 }
-#: Section 4.2.2: by how many percent a feature improves something, from the least to the most over the loads.
+#: Section 4.2.2: improvement by a feature in percent, from the least to the most over the loads.
 URGENT_DEADLINES = (22.0, 30.0)  # Figure 6: urgency; urgent are jobs of a level above 8
 DEADLINES_BY_DEADLINE = (13.0, 25.0)  # Figure 6: deadline
 JCT_BY_BANDWIDTH, BANDWIDTH_BY_BANDWIDTH = (5.0, 15.0), (20.0, 35.0)  # Figure 7

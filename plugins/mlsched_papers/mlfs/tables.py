@@ -1,4 +1,4 @@
-"""Figures 4 to 9 of the MLFS paper as tables: a scheduler a row, figures of merit in columns."""
+"""Figures 4 to 9 of the MLFS paper as tables: one row per scheduler, metrics in columns."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from mlsched_papers.report import Number, Table
 
 
 def tables(m: Measured, anew: Measured) -> list[Table]:
-    """Figure 4 a load at a time, how far workloads differ, then by how much every feature improves MLF-H, where a
-    placed job holds its nodes, and where it queues anew.
+    """Return Figure 4 for each load, the spread of workloads, then the gain of every feature of MLF-H.
+
+    Placed jobs either keep their nodes or queue again.
     """
-    shown = [*(figure_4(m, x) for x in m.grid.loads), percentiles(m), *features(m)]
-    return shown + [dataclasses.replace(t, name=f"{t.name}, anew", title=f"Anew: {t.title}") for t in features(anew)]
+    display = [*(figure_4(m, x) for x in m.grid.loads), percentiles(m), *features(m)]
+    return display + [dataclasses.replace(t, name=f"{t.name}, anew", title=f"Anew: {t.title}") for t in features(anew)]
 
 
 def figure_4(m: Measured, x: float) -> Table:
-    """Every figure of merit at one load."""
+    """Return every metric at one load."""
     rows = []
     for policy in m.all:
         if policy.feature and policy != g.BOUND:
@@ -47,7 +48,7 @@ def figure_4(m: Measured, x: float) -> Table:
 
 
 def _printed(m: Measured, policy: Policy, name: str, x: float) -> float | None:
-    """What the paper prints of a policy at a load; times of jobs only where its own cluster and jobs are run."""
+    """Return the paper's number of a policy at a load; times of jobs only for its own cluster and jobs."""
     if name == "overhead":
         return paper.OVERHEAD.get(policy.label) if x == g.HIGHEST else None
     if (m.grid.servers, m.grid.jobs) != (g.PAPERS_SIZE.servers, g.PAPERS_SIZE.jobs):
@@ -57,23 +58,23 @@ def _printed(m: Measured, policy: Policy, name: str, x: float) -> float | None:
     return paper.SOON.get(policy.label) if name == "soon" and x == 1 else None
 
 
-#: The paper's error bars, and the figures of merit that are shown with them.
+#: The paper's error bars, and the metrics that are shown with them.
 BARS, BARRED = (1, 50, 99), ("jct", "deadlines", "guarantee")
 
 
 def percentiles(m: Measured) -> Table:
-    """The 1st, 50th and 99th percentile over workloads at the highest load, which the paper's error bars are."""
+    """Return the 1st, 50th and 99th percentile over workloads at the highest load, as in the paper's error bars."""
     header = [f"{NAMES[name]}: {'median' if bar == 50 else f'p{bar}'}" for name in BARRED for bar in BARS]
     rows = []
     for policy in m.all:
         values = [m.values(policy, name) for name in BARRED]
-        if not policy.feature and all(found.size for found in values):
-            bars = [float(bar) for found in values for bar in np.percentile(found, BARS)]
+        if not policy.feature and all(result.size for result in values):
+            bars = [float(bar) for result in values for bar in np.percentile(result, BARS)]
             rows.append((policy.label, tuple(Number(exact(bar)) for bar in bars)))
     return Table("Percentiles", f"Over workloads, x = {m.here:g}", ("scheduler", *header), tuple(rows))
 
 
-#: Figure -> what is compared with what, on which figures of merit, and what the paper prints, from least to most.
+#: Figure -> compared policies, metrics, and the paper's numbers, from least to most.
 FEATURES: tuple[tuple[str, Policy, Policy, dict[str, tuple[float, float] | None]], ...] = (
     ("Figure 6, urgency", MLF_H, WITHOUT[0], {"urgent_deadlines": paper.URGENT_DEADLINES}),
     ("Figure 6, deadline", MLF_H, WITHOUT[1], {"deadlines": paper.DEADLINES_BY_DEADLINE}),
@@ -94,8 +95,8 @@ FEATURES: tuple[tuple[str, Policy, Policy, dict[str, tuple[float, float] | None]
 
 
 def features(m: Measured) -> list[Table]:
-    """By how many percent MLF-H is better than without a feature, by load."""
-    found = []
+    """Return the percentages by which MLF-H is better than without a feature, by load."""
+    result = []
     for figure, policy, other, metrics in FEATURES:
         if policy not in m.policies or other not in m.policies:
             continue
@@ -108,5 +109,5 @@ def features(m: Measured) -> list[Table]:
                 (f"{NAMES.get(metric, 'deadlines of urgent jobs met [%]')}, {direction} is better{told}", numbers)
             )
         title = f"{policy.label} against {other.label}: better by [%]"
-        found.append(Table(figure, title, ("figure of merit", *(f"x = {x:g}" for x in m.grid.loads)), tuple(rows)))
-    return found
+        result.append(Table(figure, title, ("figure of merit", *(f"x = {x:g}" for x in m.grid.loads)), tuple(rows)))
+    return result

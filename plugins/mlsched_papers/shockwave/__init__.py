@@ -1,8 +1,8 @@
-"""Shockwave's evaluation (Zheng et al., NSDI 2023), measured again: `mlsched reproduce shockwave --trace FOLDER`.
+"""Shockwave's evaluation (Zheng et al., NSDI 2023), repeated: `mlsched reproduce shockwave --trace FOLDER`.
 
-The folder has the trace of 120 jobs and the throughputs of its 32-GPU cluster. The trace is run as its own simulator
-runs it, beside what its repository stores of simulations and of real runs; claims are tested on drawn workloads, since
-one trace has no interval. Where Shockwave's program has several plans that are equally good, the solver's seed decides.
+The folder has the trace of 120 jobs and the throughputs of its 32-GPU cluster. The trace is run as in its own
+simulator, beside the stored simulations and real runs of its repository. Claims are tested on drawn workloads, since
+one trace lacks an interval. If Shockwave's program has several equally good plans, the solver's seed decides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Printed = dict[str, tuple[float, float]]
 
 
 def run(settings: Settings) -> Report:
-    """Measure it."""
+    """Measure the experiment."""
     if settings.cluster is not None:
         raise InvalidInput("cluster: Shockwave's own is run; leave it out")
     grid = settings.sized(QUICK if settings.quick else FULL)
@@ -32,15 +32,15 @@ def run(settings: Settings) -> Report:
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run, and the bounds."""
-    found = [Case(""), *(Case(policy) for policy in NAMES)]
-    found += [Case("shockwave", solve=solve) for solve in range(1, grid.solves)]
-    found += [Case(policy, seed) for seed in range(grid.seeds) for policy in ("", *NAMES)]
-    return found
+    """Return every run, and the bounds."""
+    result = [Case(""), *(Case(policy) for policy in NAMES)]
+    result += [Case("shockwave", solve=solve) for solve in range(1, grid.solves)]
+    result += [Case(policy, seed) for seed in range(grid.seeds) for policy in ("", *NAMES)]
+    return result
 
 
 def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> Report:
-    """The report of finished measurements."""
+    """Return the report of finished measurements."""
     view = View(grid, metrics)
     interpretations = (
         f"Shockwave's trace {TRACE} on {GPUS} GPUs, as its simulator runs it: rounds of 120 s, 20 s lost where a job "
@@ -66,7 +66,7 @@ def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> 
 
 
 def _traced(view: View, name: str, of: str, printed: Printed) -> Table:
-    """Ours beside what is stored."""
+    """Compare our results with the stored ones."""
     least = view.metrics[Case("")].values
     rows = []
     for policy, stored in printed.items():
@@ -85,7 +85,7 @@ def _traced(view: View, name: str, of: str, printed: Printed) -> Table:
 
 
 def _drawn(view: View) -> Table:
-    """Drawn workloads: how far above the bounds, and how fair."""
+    """Return the distances from the bounds and the fairness on drawn workloads."""
     rows = []
     for policy in NAMES:
         above = [100 * (view.drawn(policy, metric) / view.drawn("", metric) - 1) for metric in (SPAN, MEAN)]

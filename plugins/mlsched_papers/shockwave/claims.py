@@ -1,4 +1,4 @@
-"""What the Shockwave paper says of its scheduler, and what was found beside it."""
+"""Claims of the Shockwave paper about its scheduler, and our own claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlsched_papers.shockwave.paper import NAMES, SIMULATED
 from mlsched_papers.statement import ABOVE_0, Piece, Statement, near, stated
 
 MEAN, SPAN, WORST, UNFAIR = "mean_completion_s", "makespan_s", "worst_ratio", "unfair"
-#: The fair schedulers that it is compared with.
+#: The fair schedulers of its comparison.
 FAIR = ("finish_time_fairness", "max_min", "allox_gangs", "gandiva_fair")
 
 
@@ -26,16 +26,16 @@ class View:
     metrics: Mapping[Case, Metrics]
 
     def drawn(self, policy: str, metric: str) -> npt.NDArray[np.float64]:
-        """One value per drawn workload; the bound's where the policy is ""."""
+        """Return one value per drawn workload; the bound's if the policy is ""."""
         return np.array([self.metrics[Case(policy, seed)].values[metric] for seed in range(self.grid.seeds)])
 
     def solved(self, metric: str) -> npt.NDArray[np.float64]:
-        """One value of `shockwave` on its own trace per seed of the solver."""
+        """Return one value of `shockwave` on its own trace per seed of the solver."""
         cases = [Case("shockwave", solve=solve) for solve in range(self.grid.solves)]
         return np.array([self.metrics[case].values[metric] for case in cases])
 
     def times(self, metric: str) -> npt.NDArray[np.float64]:
-        """The mean of the fair schedulers in percent of Shockwave's."""
+        """Return the mean of the fair schedulers in percent of Shockwave's."""
         others = np.mean([self.drawn(policy, metric) for policy in FAIR], axis=0)
         return np.asarray(100 * others / self.drawn("shockwave", metric))
 

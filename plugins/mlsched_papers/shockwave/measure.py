@@ -1,4 +1,4 @@
-"""Shockwave and the schedulers that it is compared with, on its own trace and on workloads drawn like it."""
+"""Shockwave and the schedulers of its comparison, on its own trace and on similar drawn workloads."""
 
 from __future__ import annotations
 
@@ -20,14 +20,20 @@ from mlsched_rounds.simulation.workload import MICRO, PPM, Workload, in_digits
 
 #: GPUs of a job -> its probability (its generator's mix; jobs on eight are left out, as they are on its 32 GPUs).
 SIZES = {1: 0.6, 2: 0.3, 4: 0.1}
-#: How jobs change their batch sizes, equally often.
+#: Modes of batch-size changes, equally often.
 MODES = ("accordion", "gns")
 
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """jobs, gpus, gap: of the drawn workloads, gap in seconds between arrivals on average; seeds: of these;
-    solves: of its own trace, seeds of the solver."""
+    """The size of the experiment.
+
+    Attributes:
+        jobs, gpus: Jobs and GPUs of the drawn workloads.
+        gap: Mean seconds between their arrivals.
+        seeds: Their number.
+        solves: Solver seeds on Shockwave's own trace.
+    """
 
     jobs: int = 60
     seeds: int = 8
@@ -39,7 +45,7 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A run: of its trace (drawn: None) or of the drawn workload of that seed. policy "": the bounds alone."""
+    """A run: of its trace (drawn: None) or of the drawn workload of that seed. policy "": only the bounds."""
 
     policy: str
     drawn: int | None = None
@@ -54,12 +60,12 @@ class Metrics:
 
 
 def folder_of(given: str | None) -> str:
-    """The folder of Shockwave's files: as given, or that of $MLSCHED_DATA."""
+    """Return the folder of Shockwave's files: as given, or that of $MLSCHED_DATA."""
     return folder_with((TRACE, TABLE), "shockwave", given)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
-    """Simulate and check; or compute the bounds."""
+    """Simulate and check a run; or compute the bounds."""
     workload = traced(grid.folder) if case.drawn is None else drawn(case.drawn, grid)
     if not case.policy:
         return Metrics(bound(workload))
@@ -77,15 +83,17 @@ def run_case(case: Case, grid: Grid) -> Metrics:
 
 
 def finish_time_ratios(workload: Workload, completion: np.ndarray) -> np.ndarray:
-    """Completion time over that with an equal part of the cluster, all jobs of the workload counted: its program's
-    static contention, at least 1."""
-    found = workload.adaptation
-    assert found is not None, "these workloads have epochs"
-    steps = found.epochs(workload.steps)
+    """Return completion time over that with an equal part of the cluster, all jobs of the workload counted.
+
+    This is the static contention of its program, at least 1.
+    """
+    result = workload.adaptation
+    assert result is not None, "these workloads have epochs"
+    steps = result.epochs(workload.steps)
     alone = [
         sum(
-            int(found.samples[job]) / int(found.batch[job, regime]) / float(found.rates[job, regime, 0])
-            for regime in found.beliefs(job, epochs)
+            int(result.samples[job]) / int(result.batch[job, regime]) / float(result.rates[job, regime, 0])
+            for regime in result.beliefs(job, epochs)
         )
         for job, epochs in enumerate(steps)
     ]
@@ -100,14 +108,17 @@ def _table(folder: str) -> Throughputs:
 
 @functools.cache
 def traced(folder: str) -> Workload:
-    """Its own trace on its own cluster."""
+    """Return its own trace on its own cluster."""
     return read_jobs(Path(folder) / TRACE, throughputs=_table(folder), cluster={"v100": GPUS})
 
 
 @functools.lru_cache(maxsize=4)
 def drawn(seed: int, grid: Grid) -> Workload:
-    """Jobs like those of its trace: any model that was measured on so many GPUs, .2 to 5 hours at the batch size that
-    they begin with (as in the trace's name; even in the logarithm, which is ours), and Poisson arrivals."""
+    """Draw jobs like those of its trace: measured models with Poisson arrivals.
+
+    A job has any model that was measured on its number of GPUs. It runs for .2 to 5 hours at its first batch size (as
+    in the trace's name; even in the logarithm, which is ours).
+    """
     rng = np.random.default_rng(seed)
     table = _table(grid.folder)
     jobs, rates = [], []

@@ -1,16 +1,17 @@
-"""What Shockwave's repository stores of its 120 jobs on 32 GPUs (uw-mad-dash/shockwave, commit 8a44f4a, MIT; facts).
+"""Stored results of Shockwave's repository for its 120 jobs on 32 GPUs (uw-mad-dash/shockwave, commit 8a44f4a, MIT;
+facts).
 
 `scheduler/reproduce/pickles`: rounds of 120 s, tacc_throughputs.json, seed 0; its program solved by Gurobi, the others'
-by ECOS. Themis' rule runs there under the name `finish_time_fairness`, Gavel's as `max_min_fairness`.
+by ECOS. Themis' heuristic runs there under the name `finish_time_fairness`, Gavel's as `max_min_fairness`.
 """
 
 from __future__ import annotations
 
 TRACE, TABLE = "120_0.2_5_100_40_25.trace.gz", "tacc_throughputs.json.gz"
 GPUS = 32
-#: Gavel's world as Shockwave's program has it.
+#: Options of Gavel's simulator in Shockwave's program.
 WORLD = {"round": 120, "resume": 20, "reset": 1000, "remainder": "run"}
-#: Policy of ours -> the name there.
+#: Our policy -> its name there.
 NAMES = {
     "shockwave": "shockwave",
     "finish_time_fairness": "Themis",

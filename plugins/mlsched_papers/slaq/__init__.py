@@ -31,7 +31,7 @@ NOT_RECORDED = "Give trace=algoperf:PATH,pollux:PATH for those on recorded curve
 
 
 def run(settings: Settings) -> Report:
-    """Measure the experiment and set it beside the paper."""
+    """Measure the experiment and compare it with the paper."""
     grid = settings.sized(g.QUICK if settings.quick else g.FULL)
     recorded = recorded_errors(settings.trace, ahead=AHEAD[-1])
     metrics = measure_all(measure.run_case, g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
@@ -45,8 +45,8 @@ def report(
     recorded: Mapping[str, RecordedErrors],
     title: str = TITLE,
 ) -> Report:
-    """The report of finished measurements."""
-    measured = Measured(
+    """Return the report of finished measurements."""
+    measurement = Measured(
         grid,
         [
             SlaqView(interpretation, metrics)
@@ -60,16 +60,16 @@ def report(
     return Report(
         title=title,
         interpretations=tuple(_readings(grid, metrics, recorded)),
-        tables=tuple(tables.tables(measured)),
-        figures=tuple(figures.figures(measured)),
-        claims=tuple(claims.claims(measured)),
+        tables=tuple(tables.tables(measurement)),
+        figures=tuple(figures.figures(measurement)),
+        claims=tuple(claims.claims(measurement)),
     )
 
 
 def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping[str, RecordedErrors]) -> list[str]:
-    """What was run, and how the paper was read."""
+    """Describe the runs and the interpretation of the paper."""
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
-    found = [
+    result = [
         f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.cores} cores per "
         "interpretation "
         f"for fair and SLAQ, the first {min(grid.few, grid.seeds)} for other policies, for Fig. 9 and for "
@@ -93,11 +93,11 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping
     for case, each in metrics.items():
         for remark in each.remarks:
             remarks.setdefault(remark.partition("load is")[0], case)
-    found += [
+    result += [
         f"Some workloads, first {c.interpretation.name}, every {c.mean_arrival:g} s: {metrics[c].remarks[0]}."
         for c in remarks.values()
     ]
-    return [*found, versions_sentence()]
+    return [*result, versions_sentence()]
 
 
 EXPERIMENT = Experiment("slaq", f"{TITLE} (Figures 1, 3, 5-10)", run, statements=claims.STATEMENTS)

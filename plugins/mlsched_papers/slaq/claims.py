@@ -1,4 +1,4 @@
-"""What the SLAQ paper claims of its schedules (Section 6.2), and how each claim is tested."""
+"""Claims of the SLAQ paper about its schedules (Section 6.2), with their tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mlsched_papers.statement import ABOVE_0, Piece, Statement, near, stated
 from mlsched_papers.view import Values
 
 PAIRED = "mean over workloads of SLAQ's cut against fair, workload by workload"
-#: "Much lower": fair's is at least half as much again. The paper says it of 73 %, which may be a cut of 42 %.
+#: "Much lower": fair's is at least half as much again. The paper uses it for 73 %, which may be a cut of 42 %.
 MUCH = Bound(low=100 / 3)
 
 LITERAL, ABOVE, OF_MEANS = "1 - SLAQ / fair", "fair / SLAQ - 1", "of means"
@@ -21,7 +21,7 @@ LITERAL, ABOVE, OF_MEANS = "1 - SLAQ / fair", "fair / SLAQ - 1", "of means"
 
 @dataclasses.dataclass(frozen=True)
 class Arithmetic:
-    """A way in which two averages make a percentage: its name, how it makes the loss's 73 %, how a time's cut."""
+    """A percentage of two averages: its name, its formula for the loss's 73 %, and its formula for a time's cut."""
 
     name: str
     loss: Callable[[SlaqView], Values]
@@ -44,7 +44,7 @@ ARITHMETIC = (
 
 
 def _counted(m: Measured) -> Iterator[SlaqView]:
-    """The views under interpretations that count."""
+    """Yield the views under interpretations that count."""
     return (v for v in m.core if v.name not in m.departures)
 
 
@@ -116,11 +116,11 @@ def time_shorter(m: Measured) -> list[Piece]:
 
 
 def _time(m: Measured, level: int, printed: float) -> list[Piece]:
-    """The cut of the time to a loss reduction, workload by workload and of the means."""
+    """Return the cut of the time to a loss reduction, workload by workload and of the means."""
     return [
-        Piece(name, f"time to {level} %", cut(v, level), near(printed), "%", printed)
+        Piece(name, f"time to {level} %", threshold(v, level), near(printed), "%", printed)
         for v in _counted(m)
-        for name, cut in ((v.name, _cut), (f"{v.name}, {OF_MEANS}", _cut_of_means))
+        for name, threshold in ((v.name, _cut), (f"{v.name}, {OF_MEANS}", _cut_of_means))
     ]
 
 
@@ -151,14 +151,14 @@ def time_95(m: Measured) -> list[Piece]:
     tested="both percentages within 5 points, at the same load and by the same arithmetic",
 )
 def both_headlines(m: Measured) -> list[Piece]:
-    found = []
+    result = []
     for v in _counted(m):
         for way in ARITHMETIC:
             loss, time = paper.AVERAGE_LOSS_CUT, paper.CUT_90
             interpretation = f"{v.name}, {way.name}"
-            found.append(Piece(interpretation, "average loss", way.loss(v), near(loss), "%", loss))
-            found.append(Piece(interpretation, "time to 90 %", way.time(v, 90), near(time), "%", time))
-    return found
+            result.append(Piece(interpretation, "average loss", way.loss(v), near(loss), "%", loss))
+            result.append(Piece(interpretation, "time to 90 %", way.time(v, 90), near(time), "%", time))
+    return result
 
 
 @stated(
@@ -230,9 +230,9 @@ def contention_helps(m: Measured) -> list[Piece]:
 )
 def contention_numbers(m: Measured) -> list[Piece]:
     return [
-        Piece(name, f"time to {level} % at {arrival:g} s", cut(metric, arrival), near(printed), "%", printed)
+        Piece(name, f"time to {level} % at {arrival:g} s", threshold(metric, arrival), near(printed), "%", printed)
         for v in m.sweeps
-        for name, cut in ((v.name, v.cut_of_fair), (f"{v.name}, {OF_MEANS}", v.cut_of_means))
+        for name, threshold in ((v.name, v.cut_of_fair), (f"{v.name}, {OF_MEANS}", v.cut_of_means))
         for arrival, cuts in paper.FIGURE_9.items()
         if arrival in m.grid.arrivals
         for level, metric, printed in zip((90, 95), ("time_to_90_s", "time_to_95_s"), cuts, strict=True)
@@ -270,5 +270,5 @@ STATEMENTS: tuple[Statement, ...] = (
 
 
 def claims(found: Measured) -> list[Claim]:
-    """Every claim with its evidence."""
+    """Return every claim with its evidence."""
     return [statement.judge(found, excluded=found.departures) for statement in STATEMENTS]

@@ -1,7 +1,7 @@
-"""What the SLAQ paper claims of its predictions and its cost (Sections 2.1, 4.2.2, 6.3, 6.4), and how it is tested.
+"""Claims of the SLAQ paper about its predictions and its cost (Sections 2.1, 4.2.2, 6.3, 6.4), with their tests.
 
-The stand-in curves are of the families that the predictor fits, and an iteration's work is one number: what is tested
-on them is assumed. Recorded curves are measured, though they are of jobs that the paper does not claim to support.
+The stand-in curves are of the families that the predictor fits, and an iteration's work is one number: tests on them
+are assumed. Recorded curves are measured, though they are of jobs outside the paper's claimed scope.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def prediction_5(m: Measured) -> list[Piece]:
 )
 def prediction_recorded(m: Measured) -> list[Piece]:
     return [
-        Piece(kind, workload, found.of(workload, "fit"), BELOW_5, "%")
-        for kind, found in m.recorded.items()
-        for workload in found.workloads
+        Piece(kind, workload, result.of(workload, "fit"), BELOW_5, "%")
+        for kind, result in m.recorded.items()
+        for workload in result.workloads
     ] or [Piece(NO_CURVES, "prediction error", None, BELOW_5)]
 
 
@@ -64,8 +64,8 @@ def prediction_35(m: Measured) -> list[Piece]:
 def prediction_35_recorded(m: Measured) -> list[Piece]:
     bound = Bound(high=paper.FIT_ERROR)
     return [
-        Piece(kind, "mean error", found.overall("fit"), bound, "%", paper.FIT_ERROR)
-        for kind, found in m.recorded.items()
+        Piece(kind, "mean error", result.overall("fit"), bound, "%", paper.FIT_ERROR)
+        for kind, result in m.recorded.items()
     ] or [Piece(NO_CURVES, "mean error", None, bound)]
 
 
@@ -95,8 +95,10 @@ def strawman_degrades(m: Measured) -> list[Piece]:
 )
 def fit_beats_strawman(m: Measured) -> list[Piece]:
     return [
-        Piece(kind, "strawman's error above the fit's", found.overall("strawman") - found.overall("fit"), ABOVE_0, "%")
-        for kind, found in m.recorded.items()
+        Piece(
+            kind, "strawman's error above the fit's", result.overall("strawman") - result.overall("fit"), ABOVE_0, "%"
+        )
+        for kind, result in m.recorded.items()
     ] or [Piece(NO_CURVES, "strawman's error above the fit's", None, ABOVE_0)]
 
 

@@ -1,4 +1,4 @@
-"""How far predicted losses are from the ones that came: weighted curve fitting against the strawman.
+"""Errors of predicted losses: weighted curve fitting against the strawman.
 
 Paper: SLAQ (Zhang et al., SoCC 2017), Figures 6 and 10(a): the error relative to the true value, ten iterations ahead.
 """
@@ -18,19 +18,19 @@ from mlsched.core.losses.window import Window
 
 
 class Run(Protocol):
-    """Anything with a workload and its losses: `traces.curve.Curve`, `quality.histories.History`."""
+    """A run with a workload and its losses: `traces.curve.Curve`, `quality.histories.History`."""
 
     @property
     def workload(self) -> str:
-        """What is trained."""
+        """Return the trained workload."""
 
     @property
     def steps(self) -> FloatArray:
-        """(n,) iterations."""
+        """Return the iterations, shape (n,)."""
 
     @property
     def losses(self) -> FloatArray:
-        """(n,) losses at those iterations."""
+        """Return the losses at those iterations, shape (n,)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ErrorRow:
     Attributes:
         workload: its name, or "all": every prediction counts once.
         curves: runs that were long enough.
-        predictions: how many (run, moment) pairs the errors are over.
+        predictions: number of (run, moment) pairs behind the errors.
         fit, strawman: the mean error of the weighted fit, and of the last reduction repeated.
         fit_median, strawman_median: the median error.
     """
@@ -63,35 +63,35 @@ def prediction_errors(
     ahead: int = 10,
     history: int = 5,
 ) -> list[ErrorRow]:
-    """The error `ahead` observations ahead, a row per workload in order of name and a last row "all".
+    """Return the error `ahead` observations ahead, a row per workload in order of name and a last row "all".
 
-    From every moment of every run that has at least `history` observations before it and `ahead` after it, the loss
-    `ahead` observations later is predicted from the past alone. A run too short for one prediction is left out, as is
-    a true value of 0, of which nothing is a fraction. The strawman, too, is told that losses are not negative.
+    At every moment of every run with at least `history` observations before it and `ahead` after it, the loss `ahead`
+    observations later is predicted from the past. A run too short for one prediction is left out. So is a true value of
+    0, which lacks a relative error. The strawman, too, uses that losses are not negative.
 
     Args:
         runs: learning curves.
         predictor: None: the default one.
-        family: the runs' family, unless `families` (by workload) knows it.
+        family: the runs' family, unless `families` (by workload) has it.
         families: workload -> family.
         ahead, history: see above.
 
     Raises:
-        InvalidInput: no run is long enough.
+        InvalidInput: all runs are too short.
     """
     usable = [run for run in runs if len(run.losses) >= history + ahead]
     moments = [(run, n) for run in usable for n in range(history, len(run.losses) - ahead + 1)]
     moments = [(run, n) for run, n in moments if run.losses[n + ahead - 1] != 0]
     if not moments:
         raise InvalidInput(f"no run has {history} + {ahead} observations: give longer runs, or a smaller ahead")
-    declared = [(families or {}).get(run.workload, family) for run, _ in moments]
-    chosen = predictor or Predictor()
-    window = Window.pack([run.steps[:n] for run, n in moments], [run.losses[:n] for run, n in moments], chosen.window)
+    declarations = [(families or {}).get(run.workload, family) for run, _ in moments]
+    choice = predictor or Predictor()
+    window = Window.pack([run.steps[:n] for run, n in moments], [run.losses[:n] for run, n in moments], choice.window)
     when = np.array([run.steps[n + ahead - 1] for run, n in moments])
     true = np.array([run.losses[n + ahead - 1] for run, n in moments])
     predicted = (
-        chosen.fit_window(window, declared).loss_at(when),
-        strawman(window, when, nonnegative=chosen.nonnegative),
+        choice.fit_window(window, declarations).loss_at(when),
+        strawman(window, when, nonnegative=choice.nonnegative),
     )
     error = np.abs(np.array(predicted) - true) / np.abs(true)
     names = np.array([run.workload for run, _ in moments])

@@ -1,4 +1,4 @@
-"""Figures 1, 3 and 5 to 10 of the SLAQ paper, measured; the paper's are images whose numbers cannot be read."""
+"""Figures 1, 3 and 5 to 10 of the SLAQ paper, measured; the paper's are images with unreadable numbers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from mlsched_papers.slaq.measure import LEVELS, Line
 from mlsched_papers.slaq.measured import Measured, SlaqView
 from mlsched_papers.slaq.prediction import AHEAD, FOUR, REDUCTIONS, changes, shares_of_time
 
-#: What is a line in a picture of cores by loss.
+#: Lines of a picture of cores by loss.
 GROUPS = {"high": "25 % of high loss", "medium": "25 % of medium loss", "low": "50 % of low loss"}
 FIRST = "of the first workload"
 
 
 def figures(m: Measured) -> list[Figure]:
-    """The figures, those over time for every interpretation that all policies run."""
-    found = [_figure_1(), _figure_5(), _figure_6(m)]
+    """Return the figures, over time for every interpretation with all policies."""
+    result = [_figure_1(), _figure_5(), _figure_6(m)]
     for view in m.core:
         if view.interpretation in m.grid.interpretations:
-            found += [_figure_3(view), _figure_7(view), _figure_8(view)]
-    return [*sorted(found, key=lambda f: f.name), _figure_9(m), _figure_10(m)]
+            result += [_figure_3(view), _figure_7(view), _figure_8(view)]
+    return [*sorted(result, key=lambda f: f.name), _figure_9(m), _figure_10(m)]
 
 
 def _figure_1() -> Figure:
@@ -54,7 +54,7 @@ def _figure_5() -> Figure:
 def _figure_6(m: Measured) -> Figure:
     ahead = [float(a) for a in AHEAD]
     lines = {"weighted fit": m.errors.fit, "strawman": m.errors.strawman}
-    panels = {"": {name: (ahead, [_mean(found["all", a]) for a in AHEAD]) for name, found in lines.items()}}
+    panels = {"": {name: (ahead, [_mean(result["all", a]) for a in AHEAD]) for name, result in lines.items()}}
     return Figure("Figure 6", "mean prediction error", panels, "iterations ahead", "error, %")
 
 
@@ -87,14 +87,14 @@ def _figure_9(m: Measured) -> Figure:
 
 
 def _figure_10(m: Measured) -> Figure:
-    kept = {jobs: found.mean for jobs, found in m.seconds.items() if found is not None}
+    keep = {jobs: result.mean for jobs, result in m.seconds.items() if result is not None}
     place = [float(i) for i in range(len(TABLE_1))]
     lines = {"weighted fit": m.errors.fit, "strawman": m.errors.strawman}
     panels: dict[str, dict[str, Line]] = {
         "(a) error ten ahead [%], algorithms in the order of Table 1": {
-            name: (place, [_mean(found[row.acronym, AHEAD[-1]]) for row in TABLE_1]) for name, found in lines.items()
+            name: (place, [_mean(result[row.acronym, AHEAD[-1]]) for row in TABLE_1]) for name, result in lines.items()
         },
-        "(c) one decision [s], by jobs": {SLAQ.label: ([float(jobs) for jobs in kept], list(kept.values()))},
+        "(c) one decision [s], by jobs": {SLAQ.label: ([float(jobs) for jobs in keep], list(keep.values()))},
     }
     return Figure("Figure 10", "(b), CPU time over workers, is an assumption of the simulated world", panels)
 

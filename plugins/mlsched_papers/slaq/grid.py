@@ -1,4 +1,4 @@
-"""Which runs the SLAQ experiment needs: interpretations x seeds x policies, and the sweep of Fig. 9."""
+"""Runs of the SLAQ experiment: interpretations x seeds x policies, and the sweep of Fig. 9."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Options = tuple[tuple[str, str], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the solver as text, and what it changes in the world."""
+    """A row of the tables: its label, the solver as text, and its changes of the simulator's options."""
 
     label: str
     text: str
     options: Options = ()
 
 
-#: Fair looks at no prediction: none is made for it.
+#: Fair ignores predictions, so they are not computed for it.
 FAIR, SLAQ = Policy("fair", "fair", (("information", "oracle"),)), Policy("SLAQ", "slaq")
-#: Ours: they leave cores that bring nothing, which the world then shares out, as Algorithm 1 does by itself.
+#: Ours: they leave useless cores free, which the simulator then shares out, as Algorithm 1 does by itself.
 MAX_MIN = Policy("SLAQ, max-min", "slaq-max-min")
 ENVELOPE = Policy("envelope greedy (ours)", "envelope-greedy", (("spare", "share"),))
 EXACT = Policy("exact per epoch (ours)", "dp", (("spare", "share"),))
@@ -36,11 +36,14 @@ ALL, PAIR = (FAIR, SLAQ, MAX_MIN, ENVELOPE, EXACT), (FAIR, SLAQ)
 
 @dataclasses.dataclass(frozen=True)
 class Interpretation:
-    """One way to fill in what the paper leaves open.
+    """One completion of the paper's open details.
 
-    load: offered load at `at` seconds between arrivals (the paper prints neither it nor what an iteration costs);
-    cap: most cores of a job, 0: none. options: of the world. target: the share of its loss reduction at which a job
-    stops, 0: none. excluded: why it does not count for verdicts, None where it does.
+    Attributes:
+        load: Offered load at `at` seconds between arrivals (the paper prints neither load nor cost of an iteration).
+        cap: Most cores of a job, 0: unlimited.
+        options: Options of the simulator.
+        target: Share of its loss reduction at which a job stops, 0: it never stops early.
+        excluded: Reason why it does not count for verdicts; None if it does.
     """
 
     name: str
@@ -53,17 +56,17 @@ class Interpretation:
 
 
 def base(load: float, cap: int = 0) -> Interpretation:
-    """The world's defaults at this load and cap."""
+    """Return the simulator's defaults at this load and cap."""
     return Interpretation(f"load {load:g}" + (f", cap {cap}" if cap else ""), load, cap)
 
 
 def variant(load: float, name: str, **options: str) -> Interpretation:
-    """Another interpretation of the world."""
+    """Return another interpretation of the simulated world."""
     return Interpretation(f"load {load:g}, {name}", load, 0, tuple(options.items()))
 
 
 def light(load: float) -> Interpretation:
-    """Fig. 9: the load at its lightest, 10 s between arrivals."""
+    """Return Fig. 9's lightest load, 10 s between arrivals."""
     return Interpretation(f"load {load:g} at {ARRIVALS[0]:g} s", load, at=ARRIVALS[0])
 
 
@@ -79,15 +82,18 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of the experiment. interpretations: all policies run; variants: the paper's two; sweeps: those of Fig.
-    9.
+    """The size of the experiment.
 
-    seeds: workloads of the paper's two policies under interpretations and variants; few: at most so many of everything
-        else.
-
-    departures: interpretations for the paper's two that are excluded from verdicts, each with its reason; they are
-        shown.
-    models: jobs an algorithm of Table 1 whose losses are predicted. scales: jobs of Fig. 10(c), four cores each.
+    Attributes:
+        interpretations: All policies run.
+        variants: The paper's two policies run.
+        sweeps: Interpretations of Fig. 9.
+        seeds: Workloads of the paper's two policies under interpretations and variants.
+        few: Upper limit on the workloads of everything else.
+        departures: Interpretations for the paper's two that are excluded from verdicts, each with its reason; they are
+            shown.
+        models: Jobs per algorithm of Table 1 in the prediction study.
+        scales: Jobs of Fig. 10(c), four cores each.
     """
 
     interpretations: tuple[Interpretation, ...]
@@ -104,7 +110,7 @@ class Grid:
 
 
 def without(interpretation: Interpretation, reason: Exclusion) -> Interpretation:
-    """The interpretation, excluded for a reason."""
+    """Return the interpretation, excluded for a reason."""
     return dataclasses.replace(interpretation, excluded=reason)
 
 
@@ -126,7 +132,7 @@ DEPARTURES = (
         Exclusion("not in the paper's evaluation", "target losses are of Section 7"),
     ),
 )
-#: What the paper leaves open of an iteration that an epoch cuts, and of a job that has reported one loss.
+#: Open details of the paper: an iteration that an epoch cuts, and a job with one reported loss.
 LEFT_OPEN = (
     variant(1.0, "whole iterations", progress="carry"),
     variant(1.0, "no guess for newcomers", newcomer="flat"),
@@ -151,17 +157,17 @@ QUICK = Grid(
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run that tables, figures and claims read, once each."""
-    found = []
+    """Return every run of tables, figures and claims, once each."""
+    result = []
     for seed in range(grid.seeds):
         for interpretation in (*grid.interpretations, *grid.variants):
-            found += [Case(interpretation, seed, policy, interpretation.at) for policy in PAIR]
+            result += [Case(interpretation, seed, policy, interpretation.at) for policy in PAIR]
         if seed >= grid.few:
             continue
         for interpretation in grid.interpretations:
-            found += [Case(interpretation, seed, policy, interpretation.at) for policy in ALL if policy not in PAIR]
+            result += [Case(interpretation, seed, policy, interpretation.at) for policy in ALL if policy not in PAIR]
         for interpretation in grid.departures:
-            found += [Case(interpretation, seed, policy, interpretation.at) for policy in PAIR]
+            result += [Case(interpretation, seed, policy, interpretation.at) for policy in PAIR]
         for interpretation in grid.sweeps:
-            found += [Case(interpretation, seed, policy, arrival) for arrival in grid.arrivals for policy in PAIR]
-    return found
+            result += [Case(interpretation, seed, policy, arrival) for arrival in grid.arrivals for policy in PAIR]
+    return result

@@ -1,4 +1,4 @@
-"""Carrying the runs out: each is simulated, checked by the independent replay, and reduced to a few numbers."""
+"""Runs of the experiment: each is simulated, checked by the independent replay, and reduced to a few numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Line = tuple[list[float], list[float]]
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """One run: figures of merit by name (None where nothing happened), curves over time, and remarks."""
+    """One run: metrics by name (None if undefined), curves over time, and remarks."""
 
     values: dict[str, float | None]
     curves: dict[str, Line]
@@ -31,7 +31,7 @@ class Metrics:
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
-    """Simulate, check, reduce."""
+    """Simulate, check and reduce a run."""
     interpretation = case.interpretation
     workload = api.workload(
         "synthetic:table1",
@@ -48,8 +48,8 @@ def run_case(case: Case, grid: Grid) -> Metrics:
     run, remarks = simulated(
         workload, case.policy.text, seed=case.seed, scheduling_events=f"interval:{EPOCH}", options=options
     )
-    found = course(workload, run.log)
-    return Metrics(_values(run), _curves(run, found), remarks)
+    result = course(workload, run.log)
+    return Metrics(_values(run), _curves(run, result), remarks)
 
 
 def _values(run: Run) -> dict[str, float | None]:
@@ -64,34 +64,34 @@ def _values(run: Run) -> dict[str, float | None]:
         "makespan_s",
         "active_jobs",
     )
-    found = {name: summary[name] for name in names}
+    result = {name: summary[name] for name in names}
     for group, share in summary["cores_by_loss"].items():
-        found[f"{group}_share"] = None if share is None else 100 * share
+        result[f"{group}_share"] = None if share is None else 100 * share
     for level in LEVELS:
-        found[f"time_{level}"] = float(reached(run.workload, run.log, level / 100).mean())
-    return found | {"cpu_ms": 1000 * run.cpu_seconds / run.decisions if run.decisions else None}
+        result[f"time_{level}"] = float(reached(run.workload, run.log, level / 100).mean())
+    return result | {"cpu_ms": 1000 * run.cpu_seconds / run.decisions if run.decisions else None}
 
 
-def _curves(run: Run, found: Course) -> dict[str, Line]:
-    """Fig. 7(a), Fig. 8 in a window in the middle of the arrivals; Fig. 3 for the middle job."""
+def _curves(run: Run, result: Course) -> dict[str, Line]:
+    """Return Fig. 7(a), Fig. 8 in a window in the middle of the arrivals; Fig. 3 for the middle job."""
     middle = float(run.workload.submit[-1]) / 2
     start = max(0.0, middle - WINDOW / 2)
-    at = np.linspace(start, min(start + WINDOW, float(found.time[-1])), POINTS)
-    interval = np.maximum(np.searchsorted(found.time, at, side="right") - 1, 0)
-    order = np.argsort(np.where(found.active, -found.loss, np.inf), axis=0, kind="stable")
-    ranked = np.take_along_axis(found.cores, order, axis=0)[:, interval]
-    count = found.active.sum(axis=0)[interval]
+    at = np.linspace(start, min(start + WINDOW, float(result.time[-1])), POINTS)
+    interval = np.maximum(np.searchsorted(result.time, at, side="right") - 1, 0)
+    order = np.argsort(np.where(result.active, -result.loss, np.inf), axis=0, kind="stable")
+    ranking = np.take_along_axis(result.cores, order, axis=0)[:, interval]
+    count = result.active.sum(axis=0)[interval]
     quarter, half = -(-count // 4), -(-count // 2)
-    place, used = np.arange(len(order))[:, None], np.maximum(ranked.sum(axis=0), 1)
+    place, usage = np.arange(len(order))[:, None], np.maximum(ranking.sum(axis=0), 1)
     job = len(order) // 2
-    since = found.time - run.workload.submit[job]
-    here = np.flatnonzero(found.active[job])[:POINTS]
+    since = result.time - run.workload.submit[job]
+    here = np.flatnonzero(result.active[job])[:POINTS]
     groups = {"high": place < quarter, "medium": (place >= quarter) & (place < half), "low": place >= half}
     return {
-        "average": (at.tolist(), np.nan_to_num(found.average_loss()[interval]).tolist()),
-        "job": (since[here].tolist(), found.loss[job, here].tolist()),
+        "average": (at.tolist(), np.nan_to_num(result.average_loss()[interval]).tolist()),
+        "job": (since[here].tolist(), result.loss[job, here].tolist()),
         **{
-            name: (at.tolist(), (100 * np.where(member, ranked, 0).sum(axis=0) / used).tolist())
+            name: (at.tolist(), (100 * np.where(member, ranking, 0).sum(axis=0) / usage).tolist())
             for name, member in groups.items()
         },
     }

@@ -1,4 +1,4 @@
-"""The measurements, asked for by reading, policy and metric: one value per seed."""
+"""The measurements by interpretation, policy and metric: one value per seed."""
 
 from __future__ import annotations
 
@@ -23,48 +23,51 @@ class SlaqView(View[Policy, float, Metrics]):
         super().__init__(interpretation.name, interpretation.at)
         self.interpretation = interpretation
         self._runs: dict[tuple[Policy, float], dict[int, Metrics]] = defaultdict(dict)
-        for case, found in metrics.items():
+        for case, result in metrics.items():
             if case.interpretation == interpretation:
-                self._runs[case.policy, case.mean_arrival][case.seed] = found
+                self._runs[case.policy, case.mean_arrival][case.seed] = result
 
     def runs(self, policy: Policy, at: float) -> list[list[Metrics]]:
-        return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
+        return [[result] for _, result in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
 
     def cut_of_fair(self, metric: str, at: float | None = None) -> Values:
-        """By how many percent SLAQ's value is below the fair scheduler's, workload by workload."""
+        """Return the percentage by which SLAQ's value is below the fair scheduler's, workload by workload."""
         return self.cut(SLAQ, FAIR, metric, at)
 
     def cut_of_means(self, metric: str, at: float | None = None) -> Values:
-        """By how many percent SLAQ's mean over workloads is below fair's, as one pseudo-value per workload."""
+        """Return the percentage by which SLAQ's mean over workloads is below fair's, one pseudo-value per workload."""
         return 100 * (1 - ratio_of_means(*self._pair(metric, at)))
 
     def fair_above(self, metric: str) -> Values:
-        """By how many percent the fair scheduler's value is above SLAQ's, workload by workload."""
+        """Return the percentage by which the fair scheduler's value is above SLAQ's, workload by workload."""
         slaq, fair = self._pair(metric)
         return change(fair, slaq)
 
     def fair_above_of_means(self, metric: str) -> Values:
-        """By how many percent fair's mean over workloads is above SLAQ's, as one pseudo-value per workload."""
+        """Return the percentage by which fair's mean over workloads is above SLAQ's, one pseudo-value per workload."""
         slaq, fair = self._pair(metric)
         return 100 * (ratio_of_means(fair, slaq) - 1)
 
     def _pair(self, metric: str, at: float | None = None) -> tuple[Values, Values]:
-        """SLAQ's values and fair's; both empty where one of them did not run."""
+        """Return SLAQ's values and fair's; both empty if one of them did not run."""
         slaq, fair = self.values(SLAQ, metric, at), self.values(FAIR, metric, at)
         return (slaq, fair) if slaq.shape == fair.shape else (np.zeros(0), np.zeros(0))
 
     def curve(self, policy: Policy, name: str) -> Line:
-        """A curve over time of the first workload."""
-        found = self._runs.get((policy, self.here), {}).get(0)
-        return found.curves[name] if found else ([], [])
+        """Return a curve over time of the first workload."""
+        result = self._runs.get((policy, self.here), {}).get(0)
+        return result.curves[name] if result else ([], [])
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Everything that was measured. core: interpretations, variants and departures; sweeps: Fig. 9; seconds: Fig.
-    10(c).
+    """All measurements.
 
-    recorded: prediction errors on recorded curves, by kind; empty where no file of such curves was given.
+    Attributes:
+        core: Interpretations, variants and departures.
+        sweeps: Fig. 9.
+        seconds: Fig. 10(c).
+        recorded: Prediction errors on recorded curves, by kind; empty without a file of such curves.
     """
 
     grid: Grid
@@ -76,7 +79,7 @@ class Measured:
 
     @property
     def departures(self) -> dict[str, Exclusion]:
-        """Interpretations that count for no verdict, with the reason."""
+        """Return the interpretations excluded from all verdicts, with the reason."""
         return {
             interpretation.name: interpretation.excluded
             for interpretation in self.grid.departures

@@ -1,4 +1,4 @@
-"""The numbers that the SLAQ paper prints (Zhang, Stafman, Or and Freedman, SoCC 2017); its figures are images."""
+"""The printed numbers of the SLAQ paper (Zhang, Stafman, Or and Freedman, SoCC 2017); its figures are images."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ HIGH_SHARE, LOW_SHARE = 60.0, 22.0
 FIGURE_9 = {10.0: (23.0, 20.0), 4.0: (44.0, 30.0)}
 #: Section 4.2.2, Fig. 6(b): mean error of the weighted fit up to ten iterations ahead, percent.
 FIT_ERROR = 3.5
-#: Section 6.3, Fig. 10(a): no algorithm's error ten iterations ahead reaches so many percent.
+#: Section 6.3, Fig. 10(a): upper limit, percent, of every algorithm's error ten iterations ahead.
 WORST_FIT_ERROR = 5.0
 #: Section 2.1, Fig. 1: percent of the SVM's time to convergence in which it reduces its loss by 95 %.
 SVM_95 = 20.0
 #: Section 6.4, Fig. 10(c): jobs and cores of the largest case.
 LARGEST = (4000, 16000)
 
-#: What fair's average loss would have to be for both numbers of Fig. 7(a) to be true: where SLAQ's is 73 % below it, as
-#: printed, and where it is 73 % above SLAQ's.
+#: Fair's average loss under which both numbers of Fig. 7(a) are true: if SLAQ's is 73 % below it, as printed, and if it
+#: is 73 % above SLAQ's.
 IMPLIED_FAIR_LOSS = AVERAGE_LOSS / (1 - AVERAGE_LOSS_CUT / 100)
 IMPLIED_FAIR_LOSS_ABOVE = AVERAGE_LOSS * (1 + AVERAGE_LOSS_CUT / 100)

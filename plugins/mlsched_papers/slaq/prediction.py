@@ -1,4 +1,4 @@
-"""What needs no cluster: Fig. 1 and 5 (the curves), Fig. 6 and 10(a) (prediction errors), Fig. 10(c) (time).
+"""Measurements without a cluster: Fig. 1 and 5 (the curves), Fig. 6 and 10(a) (prediction errors), Fig. 10(c) (time).
 
 The losses are those of our stand-ins for Table 1's algorithms (`instances.quality.table1`): curves of the very families
 that the predictor fits, plus noise. The errors are therefore a lower bound on those of real jobs.
@@ -26,7 +26,7 @@ from mlsched_papers.slaq.grid import Grid
 AHEAD = (1, 2, 4, 6, 8, 10)
 #: Fig. 1: four algorithms, percent of the loss reduction, and the change of loss at which a job has converged.
 FOUR, REDUCTIONS, CONVERGED = ("LogReg", "SVM", "LDA", "MLPC"), (50, 75, 90, 95, 99), 1e-4
-#: Most cores per job in Fig. 10(c): wider tables would take gigabytes and change nothing for jobs of four cores each.
+#: Most cores per job in Fig. 10(c): wider tables would take gigabytes without an effect on jobs of four cores each.
 WIDTH = 64
 
 
@@ -39,32 +39,32 @@ class Errors:
 
 
 def errors(grid: Grid) -> Errors:
-    """Errors relative to the true value, `grid.models` jobs of every algorithm per seed."""
-    found = Errors({}, {})
+    """Return errors relative to the true value, `grid.models` jobs of every algorithm per seed."""
+    result = Errors({}, {})
     families = {row.acronym: row.family for row in TABLE_1}
     for seed in range(grid.seeds):
         rng = np.random.default_rng(seed)
         histories = [synthetic(row, rng) for row in TABLE_1 for _ in range(grid.models)]
         for ahead in AHEAD:
             for row in prediction_errors(histories, families=dict(families), ahead=ahead):
-                found.fit.setdefault((row.workload, ahead), []).append(100 * row.fit)
-                found.strawman.setdefault((row.workload, ahead), []).append(100 * row.strawman)
-    return found
+                result.fit.setdefault((row.workload, ahead), []).append(100 * row.fit)
+                result.strawman.setdefault((row.workload, ahead), []).append(100 * row.strawman)
+    return result
 
 
 def scheduling_seconds(grid: Grid) -> dict[int, Estimate | None]:
-    """Fig. 10(c): jobs -> CPU seconds of one decision (fits, tables and Algorithm 1) with four cores per job."""
+    """Return Fig. 10(c): jobs -> CPU seconds of one decision (fits, tables and Algorithm 1) with four cores per job."""
     return {jobs: estimate([_one_decision(jobs, seed) for seed in range(grid.seeds)]) for jobs in grid.scales}
 
 
 def _one_decision(jobs: int, seed: int) -> float:
     load = api.workload("synthetic:table1", "quality", jobs=jobs, seed=seed, cores=4 * jobs, cap=WIDTH, mean_arrival=0)
     rng = np.random.default_rng(seed)
-    served = (load.total * rng.uniform(0, 0.9, jobs)).astype(np.int64)
+    service = (load.total * rng.uniform(0, 0.9, jobs)).astype(np.int64)
     rule, _ = registry().solver("quality", "slaq")
     forecaster = Forecaster(load, Options())
     start = time.process_time()
-    gain, loss = forecaster.tables(np.arange(jobs), served, WIDTH)
+    gain, loss = forecaster.tables(np.arange(jobs), service, WIDTH)
     instance = Instance.trusted(
         cores=load.cores,
         gain=gain,
@@ -81,7 +81,7 @@ def _one_decision(jobs: int, seed: int) -> float:
 
 
 def shares_of_time(acronym: str) -> list[float]:
-    """Fig. 1: percent of the time to convergence after which each of REDUCTIONS is reached; no noise."""
+    """Return Fig. 1: percent of the time to convergence after which each of REDUCTIONS is reached; without noise."""
     losses = algorithm(acronym).losses(np.arange(5001.0))
     changes = -np.diff(losses)
     last = int((changes < CONVERGED * changes[0]).argmax())
@@ -90,6 +90,6 @@ def shares_of_time(acronym: str) -> list[float]:
 
 
 def changes(acronym: str, iterations: int = 50) -> list[float]:
-    """Fig. 5: changes of loss over the largest so far (4.1); no noise."""
-    found = np.abs(np.diff(algorithm(acronym).losses(np.arange(iterations + 1.0))))
-    return [float(v) for v in found / np.maximum.accumulate(found)]
+    """Return Fig. 5: changes of loss over the largest so far (4.1); without noise."""
+    result = np.abs(np.diff(algorithm(acronym).losses(np.arange(iterations + 1.0))))
+    return [float(v) for v in result / np.maximum.accumulate(result)]

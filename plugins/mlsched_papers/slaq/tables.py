@@ -1,4 +1,4 @@
-"""The numbers of the SLAQ paper's figures, measured, beside those that its text gives."""
+"""The numbers of the SLAQ paper's figures, measured, beside the numbers in its text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PRINTED_SHARES = {"high": paper.HIGH_SHARE, "medium": 100 - paper.HIGH_SHARE - p
 
 
 def tables(m: Measured) -> list[Table]:
-    """One table per figure, in the paper's order; Figure 7 as cuts, then in absolute numbers by interpretation."""
+    """Return one table per figure, in the paper's order; Figure 7 as cuts, then as numbers by interpretation."""
     return [
         _figure_1(),
         _figure_6(m),
@@ -65,8 +65,8 @@ def _figure_1() -> Table:
 
 def _figure_6(m: Measured) -> Table:
     rows = tuple(
-        (label, tuple(Number(estimate(found["all", ahead])) for ahead in AHEAD))
-        for label, found in (("weighted fit", m.errors.fit), ("strawman", m.errors.strawman))
+        (label, tuple(Number(estimate(result["all", ahead])) for ahead in AHEAD))
+        for label, result in (("weighted fit", m.errors.fit), ("strawman", m.errors.strawman))
     )
     note = f"The paper's text: {paper.FIT_ERROR} % for the weighted fit, up to ten ahead."
     return Table("Figure 6", "mean prediction error [%] by iterations ahead", ("method", *map(str, AHEAD)), rows, note)
@@ -85,16 +85,16 @@ def _cuts(m: Measured) -> Table:
 
 
 def _arithmetic(m: Measured) -> Table:
-    """The same comparison by the other ways in which two averages make a percentage."""
+    """Return the same comparison by the other percentages of two averages."""
     rows = []
     for v in m.core:
-        cut = v.cut_of_fair("time_to_90_s")
+        threshold = v.cut_of_fair("time_to_90_s")
         numbers = (
             Number(estimate(v.fair_above("average_loss")), paper.AVERAGE_LOSS_CUT),
             Number(estimate(v.fair_above_of_means("average_loss")), paper.AVERAGE_LOSS_CUT),
             Number(estimate(v.cut_of_means("time_to_90_s")), paper.CUT_90),
             Number(estimate(v.cut_of_means("time_to_95_s")), paper.CUT_95),
-            Number(exact(cut.std(ddof=1)) if len(cut) > 1 else None),
+            Number(exact(threshold.std(ddof=1)) if len(threshold) > 1 else None),
         )
         rows.append((v.name, numbers))
     header = (
@@ -156,12 +156,12 @@ def _figure_9(m: Measured) -> Table:
 def _figure_10a(m: Measured) -> Table:
     ahead = AHEAD[-1]
     rows = [
-        (label, tuple(Number(estimate(found[name, ahead])) for found in (m.errors.fit, m.errors.strawman)))
+        (label, tuple(Number(estimate(result[name, ahead])) for result in (m.errors.fit, m.errors.strawman)))
         for label, name in ((*((row.acronym, row.acronym) for row in TABLE_1), ("all of Table 1", "all")))
     ]
     rows += [
-        (f"recorded: {kind}", tuple(Number(estimate(found.overall(method))) for method in ("fit", "strawman")))
-        for kind, found in m.recorded.items()
+        (f"recorded: {kind}", tuple(Number(estimate(result.overall(method))) for method in ("fit", "strawman")))
+        for kind, result in m.recorded.items()
     ]
     note = (
         f"The paper's text: below {paper.WORST_FIT_ERROR:g} % for every algorithm. Of our stand-in curves, which are "
@@ -172,6 +172,6 @@ def _figure_10a(m: Measured) -> Table:
 
 
 def _figure_10c(m: Measured) -> Table:
-    rows = tuple((f"{jobs} jobs, {4 * jobs} cores", (Number(found),)) for jobs, found in m.seconds.items())
+    rows = tuple((f"{jobs} jobs, {4 * jobs} cores", (Number(result),)) for jobs, result in m.seconds.items())
     note = "The paper's text: hundreds of ms to a few seconds. CPU time; fits, tables of up to 64 cores, Algorithm 1."
     return Table("Figure 10(c)", "one scheduling decision [s]", ("size", "seconds"), rows, note)

@@ -1,1 +1,1 @@
-"""What benchmarks need of rounds: the plain model."""
+"""The plain model of rounds, used by benchmarks."""

@@ -1,4 +1,4 @@
-"""The rounds question as integer programs."""
+"""Integer programs of the rounds problem."""
 
 from mlsched.core.models import Group, Models
 from mlsched_rounds.formulations.highs import model

@@ -1,17 +1,17 @@
 """A round as an integer program, for both languages.
 
-x[j, c] = 1 when job j runs in configuration c; only where its rate is above 0:
+x[j, c] = 1 if job j runs in configuration c. The variable exists only if the rate is above 0:
 
     sum_c x[j, c] <= 1,    sum over j, c of a type of config_gpus[c] x[j, c] <= capacity.
 
-A sum counts what running so brings beyond waiting. The worst of all jobs is expressed by levels, without a big M. Every
-job's cost is smallest in its best configuration; the largest of these is v_0, below which nothing is to be decided, and
-v_1 < v_2 < ... are the distinct costs above it; z[k] = 1 when the worst cost is v_k or more, and falls with k. A job of
-cost u or more, unless it takes a configuration of a lower one, forces the z of u:
+A sum objective counts the gain of running over waiting. The worst of all jobs is expressed by levels, without a big M.
+Every job's cost is smallest in its best configuration. The largest of these costs, v_0, is a lower limit. The distinct
+costs above it are v_1 < v_2 < ...; z[k] = 1 if the worst cost is at least v_k, and z falls with k. A job of cost u or
+more forces the z of u, unless it takes a configuration of a lower cost:
 
     z[rank of u] + sum over the configurations of cost below u of x[j, c] >= 1.
 
-The value v_0 + sum (v_k - v_{k-1}) z[k] is exact in integers. Where the worst counts, running is never worse than
+The value v_0 + sum (v_k - v_{k-1}) z[k] is exact in integers. If the worst job counts, running is never worse than
 waiting.
 """
 
@@ -34,7 +34,7 @@ Sum = dict[int, int]
 
 
 class Row(NamedTuple):
-    """terms <= limit, with its group and index (`key`) in models that have names."""
+    """A row `terms <= limit`, with its group and index (`key`) in models with names."""
 
     terms: Sum
     limit: int
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Expressed:
-    """An objective as constant + sum; and for each of its levels' variables the value from which on it is 1."""
+    """An objective as constant + sum, and the threshold of each level variable."""
 
     constant: int
     terms: Sum
@@ -54,7 +54,8 @@ class Expressed:
 class Model:
     """Variables, numbered from 0 and all 0 or 1, and rows `sum <= limit`; the objectives by name.
 
-    names: group and index of each variable.
+    Attributes:
+        names: Group and index of each variable.
     """
 
     def __init__(self, instance: Instance, objectives: tuple[str, ...], deadline: Deadline) -> None:
@@ -64,27 +65,29 @@ class Model:
         self.x = {(j, c): v for v, (j, c) in enumerate(able.tolist())}
         self.names: list[tuple[str, tuple[Any, ...]]] = [("run", key) for key in self.x]
         self.of_job: dict[int, dict[int, int]] = {}
-        held: dict[int, Sum] = {}
+        usage: dict[int, Sum] = {}
         for (j, c), v in deadline.over(self.x.items()):
             self.of_job.setdefault(j, {})[c] = v
-            held.setdefault(int(instance.config_type[c]), {})[v] = int(instance.config_gpus[c])
+            usage.setdefault(int(instance.config_type[c]), {})[v] = int(instance.config_gpus[c])
         for j, own in self.of_job.items():
             if len(own) > 1:
                 self.rows.append(Row(dict.fromkeys(own.values(), 1), 1, "once", (j,)))
-        self.rows += [Row(gpus, int(instance.capacity[m]), "capacity", (m,)) for m, gpus in held.items()]
+        self.rows += [Row(gpus, int(instance.capacity[m]), "capacity", (m,)) for m, gpus in usage.items()]
         self.objectives: dict[str, Expressed] = {}
         for name in objectives:
             table = objective_entry(OBJECTIVES, name, "OBJECTIVES of formulations/rounds/tables.py")(instance)
-            self.objectives[name] = self._worst(name, table, deadline) if table.worst else self._total(table, deadline)
+            self.objectives[name] = (
+                self._worst_of_jobs(name, table, deadline) if table.worst else self._total_of_jobs(table, deadline)
+            )
 
-    def _total(self, table: Table, deadline: Deadline) -> Expressed:
+    def _total_of_jobs(self, table: Table, deadline: Deadline) -> Expressed:
         terms = {
             v: gain for (j, c), v in deadline.over(self.x.items()) if (gain := table.running[j][c] - table.waiting[j])
         }
         return Expressed(sum(table.waiting), terms, {})
 
-    def _worst(self, name: str, table: Table, deadline: Deadline) -> Expressed:
-        """The worst as a cost; `table.sign` turns it into a value."""
+    def _worst_of_jobs(self, name: str, table: Table, deadline: Deadline) -> Expressed:
+        """Express the worst job as a cost; `table.sign` turns it into a value."""
         sign = table.sign
         cost = {
             j: {-1: sign * table.waiting[j], **{c: sign * table.running[j][c] for c in own}}
@@ -108,7 +111,9 @@ class Model:
         return Expressed(values[0], terms, {z[k]: values[k] for k in z})
 
     def formulation(self, model: Any, variables: Any, weighted: Callable[[Sum], Any]) -> Formulation:
-        """In a language: its model with all rows, its variables by number, and its weighted sum."""
+        """Build the formulation in a language from its model with all rows, its variables by number, and its weighted
+        sum.
+        """
 
         def decode(value_of: Callable[[Any], int]) -> Plan:
             return self.plan([v for v in self.x.values() if value_of(variables[v])])
@@ -118,28 +123,28 @@ class Model:
 
         return Formulation(
             model,
-            {name: (Term(1, weighted(found.terms)),) for name, found in self.objectives.items()},
+            {name: (Term(1, weighted(result.terms)),) for name, result in self.objectives.items()},
             decode,
             encode,
-            {name: found.constant for name, found in self.objectives.items()},
+            {name: result.constant for name, result in self.objectives.items()},
         )
 
     def plan(self, taken: list[int]) -> Plan:
-        """The plan of the variables that are 1."""
-        chosen = set(taken)
+        """Return the plan of the variables that are 1."""
+        choice = set(taken)
         config = np.full(len(self.instance.remaining), -1, dtype=np.int64)
         for (j, c), v in self.x.items():
-            if v in chosen:
+            if v in choice:
                 config[j] = c
         return Plan(config=config)
 
     def values(self, plan: Plan) -> list[tuple[int, int]]:
-        """The variables' values of a plan."""
-        reached = self.instance.evaluate(plan)
+        """Return the values of the variables in a plan."""
+        reach = self.instance.evaluate(plan)
         config = plan.config.tolist()
-        found = [(v, int(config[j] == c)) for (j, c), v in self.x.items()]
+        result = [(v, int(config[j] == c)) for (j, c), v in self.x.items()]
         for name, expressed in self.objectives.items():
             higher = self.instance.objective(name).sense == "min"
             for z, level in expressed.levels.items():
-                found.append((z, int(reached[name] >= level if higher else reached[name] <= level)))
-        return found
+                result.append((z, int(reach[name] >= level if higher else reach[name] <= level)))
+        return result

@@ -1,4 +1,4 @@
-"""A round for CP-SAT."""
+"""A round as a CP-SAT model."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mlsched_rounds.instances import Instance
 
 @model_builder("cp-sat", problem="rounds", backend="cp-sat", objectives=tuple(OBJECTIVES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
-    """A Boolean per job and configuration; the worst job by levels, without a big M."""
+    """Build a model with one Boolean per job and configuration; the worst job by levels, without a big M."""
     from ortools.sat.python import cp_model
 
     deadline = Deadline(limits.seconds)
-    made, cp = Model(instance, objectives, deadline), cp_model.CpModel()
-    variables = [cp.new_bool_var("") for _ in made.names]
+    output, cp = Model(instance, objectives, deadline), cp_model.CpModel()
+    variables = [cp.new_bool_var("") for _ in output.names]
 
     def weighted(terms: Sum) -> Any:
         return cp_model.LinearExpr.weighted_sum([variables[v] for v in terms], list(terms.values()))
 
-    for row in deadline.over(made.rows):
+    for row in deadline.over(output.rows):
         cp.add(weighted(row.terms) <= row.limit)
 
-    return made.formulation(cp, variables, weighted)
+    return output.formulation(cp, variables, weighted)

@@ -1,4 +1,4 @@
-"""A round as a Pyomo MIP, solved by HiGHS (or by any Pyomo solver a user has)."""
+"""A round as a Pyomo MIP, solved by HiGHS (or by any other Pyomo solver)."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from mlsched_rounds.instances import Instance
 
 @model_builder("highs", problem="rounds", backend="highs", objectives=tuple(OBJECTIVES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
-    """A binary per job and configuration; the worst job by levels, without a big M."""
+    """Build a program with one binary per job and configuration; the worst job by levels, without a big M."""
     return model(instance, objectives, deadline=Deadline(limits.seconds))
 
 
 def model(
     instance: Instance, objectives: tuple[str, ...], size: Size = FAST, deadline: Deadline | None = None
 ) -> Formulation:
-    """The program of `_model`'s docstring; its variables and rows in the groups that these name."""
+    """Build the program of `_model`'s docstring, with its variables and rows in the groups named there."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     deadline = deadline or Deadline()
-    made, mip = Model(instance, objectives, deadline), pyo.ConcreteModel()
-    size.check(len(made.names))
-    for group in dict.fromkeys(["run", *(group for group, _ in made.names)]):
-        setattr(mip, group, pyo.Var([index for other, index in made.names if other == group], domain=pyo.Binary))
-    variables = [getattr(mip, group)[index] for group, index in made.names]
+    output, mip = Model(instance, objectives, deadline), pyo.ConcreteModel()
+    size.check(len(output.names))
+    for group in dict.fromkeys(["run", *(group for group, _ in output.names)]):
+        setattr(mip, group, pyo.Var([index for other, index in output.names if other == group], domain=pyo.Binary))
+    variables = [getattr(mip, group)[index] for group, index in output.names]
 
     def weighted(terms: Sum) -> Any:
         return LinearExpression(linear_coefs=list(terms.values()), linear_vars=[variables[v] for v in terms])
 
-    for group in dict.fromkeys(row.group for row in made.rows):
+    for group in dict.fromkeys(row.group for row in output.rows):
         setattr(mip, group, pyo.Constraint(pyo.Any))
-    for row in deadline.over(made.rows):
+    for row in deadline.over(output.rows):
         getattr(mip, row.group)[index_of(row.key)] = (None, weighted(row.terms), row.limit)
 
-    return made.formulation(mip, variables, weighted)
+    return output.formulation(mip, variables, weighted)

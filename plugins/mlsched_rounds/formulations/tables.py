@@ -1,6 +1,6 @@
-"""What each job is worth, by configuration and waiting, for every objective; the rules are numbered in the judge.
+"""Contribution of each job to every objective, by configuration and waiting; the rules are numbered in the judge.
 
-All numbers are Python integers: the products of rules 7 and 8 pass 2^63.
+All numbers are Python integers: the products of rules 7 and 8 exceed 2^63.
 """
 
 from __future__ import annotations
@@ -16,9 +16,16 @@ from mlsched_rounds.instances import Instance
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """running: jobs x configurations; waiting: jobs. worst: whether the worst of the jobs that can run counts, and not
-    the sum of all. sign: -1 where larger is better. base: added to the worst; nobody: the value without jobs that can
-    run."""
+    """Contributions of the jobs to one objective.
+
+    Attributes:
+        running: Contribution in each configuration, shape (jobs, configurations).
+        waiting: Contribution of a waiting job, shape (jobs,).
+        worst: True if the worst of the jobs that can run decides, False for the sum of all.
+        sign: -1 if larger is better.
+        base: Constant added to the worst.
+        nobody: Value if all jobs are unable to run.
+    """
 
     running: list[list[int]]
     waiting: list[int]
@@ -29,54 +36,56 @@ class Table:
 
 
 def steps(instance: Instance) -> Any:
-    """Rule 4 for every job and configuration, as an array of Python integers."""
+    """Return the steps of rule 4 for every job and configuration, as an array of Python integers."""
     configs = np.arange(len(instance.config_type))
     time = np.where(configs == instance.current[:, None], instance.length, max(0, instance.length - instance.pause))
-    done = instance.rate.astype(object) * time.astype(object) // 10**6
-    return np.minimum(done, instance.remaining.astype(object)[:, None]) if done.size else done
+    progress = instance.rate.astype(object) * time.astype(object) // 10**6
+    return np.minimum(progress, instance.remaining.astype(object)[:, None]) if progress.size else progress
 
 
-def _goodput(instance: Instance) -> Table:
+def _goodput_table(instance: Instance) -> Table:
     return Table(instance.goodput_cost.tolist(), instance.waiting_cost.tolist())
 
 
-def _steps(instance: Instance) -> Table:
+def _steps_table(instance: Instance) -> Table:
     return Table(steps(instance).tolist(), [0] * len(instance.remaining), sign=-1)
 
 
-def _by_steps(instance: Instance, value: Callable[[Any], Any], **settings: Any) -> Table:
-    """A table of what is worth so much after so many steps; `value` takes jobs x anything."""
+def _table_by_steps(instance: Instance, value: Callable[[Any], Any], **settings: Any) -> Table:
+    """Return the table of an objective that depends on the steps; `value` takes an array of shape (jobs, anything)."""
     none = np.zeros((len(instance.remaining), 1), dtype=object)
     return Table(value(steps(instance)).tolist(), value(none)[:, 0].tolist(), worst=True, **settings)
 
 
-def _column(values: Any) -> Any:
+def _as_column(values: Any) -> Any:
     return values.astype(object)[:, None]
 
 
-def _served(instance: Instance) -> Table:
-    share = _column(instance.weight) * _column(instance.usual) * (_column(instance.age) + instance.length)
-    return _by_steps(instance, lambda did: 10**12 * (_column(instance.done) + did) // share, sign=-1)
+def _served_table(instance: Instance) -> Table:
+    share = _as_column(instance.weight) * _as_column(instance.usual) * (_as_column(instance.age) + instance.length)
+    return _table_by_steps(instance, lambda did: 10**12 * (_as_column(instance.done) + did) // share, sign=-1)
 
 
-def _ratio(instance: Instance) -> Table:
-    fair, remaining = _column(instance.fair), _column(instance.remaining)
-    old = fair * (_column(instance.age) + instance.length)
-    ought = fair * _column(instance.isolated) + 10**6 * remaining
-    return _by_steps(instance, lambda did: -(-1000 * (old + 10**6 * (remaining - did)) // ought))
+def _ratio_table(instance: Instance) -> Table:
+    fair, remaining = _as_column(instance.fair), _as_column(instance.remaining)
+    old = fair * (_as_column(instance.age) + instance.length)
+    ought = fair * _as_column(instance.isolated) + 10**6 * remaining
+    return _table_by_steps(instance, lambda did: -(-1000 * (old + 10**6 * (remaining - did)) // ought))
 
 
-def _end(instance: Instance) -> Table:
+def _end_table(instance: Instance) -> Table:
     fastest = np.maximum(instance.rate.max(axis=1, initial=0), 1)
-    remaining = _column(instance.remaining)
-    return _by_steps(instance, lambda did: -(-(10**6) * (remaining - did) // _column(fastest)), base=instance.length)
+    remaining = _as_column(instance.remaining)
+    return _table_by_steps(
+        instance, lambda did: -(-(10**6) * (remaining - did) // _as_column(fastest)), base=instance.length
+    )
 
 
-#: Objective -> what makes its table.
+#: Objective -> function that makes its table.
 OBJECTIVES: dict[str, Callable[[Instance], Table]] = {
-    "goodput_cost": _goodput,
-    "total_steps": _steps,
-    "least_served": _served,
-    "worst_ratio": _ratio,
-    "last_end": _end,
+    "goodput_cost": _goodput_table,
+    "total_steps": _steps_table,
+    "least_served": _served_table,
+    "worst_ratio": _ratio_table,
+    "last_end": _end_table,
 }

@@ -1,1 +1,1 @@
-"""Published rules of rounds: one rule per file."""
+"""Published heuristics of rounds: one heuristic per file."""

@@ -1,10 +1,10 @@
-"""Gavel's `fifo_perf` (Narayanan et al., OSDI 2020): by arrival, each job on its fastest type that has room.
+"""Gavel's `fifo_perf` (Narayanan et al., OSDI 2020): by arrival, each job on its fastest type with enough free GPUs.
 
-The oldest job comes first; the first that fits nowhere ends the round, so that nobody overtakes it. Gavel's `fifo`,
-which is to know no rates, runs on V100s only through a stale variable; as it is meant, it takes whatever has most GPUs
-free: `perf=false`.
+The oldest job comes first. The first job that fits on no type ends the round, so later jobs never overtake it. Gavel's
+`fifo` is meant to ignore rates, but runs on V100s only through a stale variable. As intended, it takes the type with
+most free GPUs: `perf=false`.
 
-What is ours: a job that can run on no type at all is passed over; Gavel's would end every round.
+Our change: a job that cannot run on any type is skipped. Gavel's program would end every round there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlsched_rounds.instances.room import Room
 
 @solver("fifo", problem="rounds", paper="Gavel, FIFO")
 def answer(instance: Instance, *, rng: np.random.Generator, perf: bool = True) -> Plan:
-    """By arrival, each job in its fastest configuration that fits, until one fits nowhere."""
+    """Run jobs by arrival, each in its fastest configuration that fits, until one fits on no type."""
     room = Room(instance)
     for j in np.lexsort((np.arange(len(instance.age)), -instance.age)).tolist():
         if not instance.rate[j].any():

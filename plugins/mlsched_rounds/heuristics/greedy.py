@@ -1,4 +1,4 @@
-"""The round that Gavel's mechanism runs: each type's queue in turn, whoever fits is taken."""
+"""The round of Gavel's mechanism: go through each type's queue and take every job that fits."""
 
 from __future__ import annotations
 
@@ -19,15 +19,22 @@ def taken(
     *,
     strict: bool,
 ) -> list[list[int]]:
-    """Rows of `accounts` for each type in the coming round, types filled one after the other in `order`.
+    """Return the rows of `accounts` for each type in the coming round.
 
-    A row is a job, or a pair that shares its GPUs; gpus: of each job. A row is skipped where one of its jobs has been
-    taken already, cannot run on the type, or needs more GPUs than are free; with `strict` (FIFO) also where its
-    priority is 0. Others without priority fill what is free.
+    A row is skipped if one of its jobs is already taken, cannot run on the type, or needs more GPUs than are free. With
+    `strict` (FIFO) it is also skipped if its priority is 0. Otherwise rows of priority 0 fill the free GPUs.
+
+    Args:
+        accounts: Accounts of jobs, or of jobs and pairs that share their GPUs.
+        active: Active jobs.
+        gpus: GPUs of each job.
+        capacity: GPUs of each type.
+        order: Types in the order in which they are filled.
+        strict: Skip rows of priority 0.
     """
     priority = accounts.priority(active)
-    found: list[list[int]] = [[] for _ in capacity]
-    gone: set[int] = set()
+    result: list[list[int]] = [[] for _ in capacity]
+    removals: set[int] = set()
     for kind in order:
         free = capacity[kind]
         for row in accounts.queue(active, kind, priority).tolist():
@@ -35,10 +42,10 @@ def taken(
                 break
             one = int(active[row])
             unit = accounts.unit(one)
-            if not gone.isdisjoint(unit) or accounts.rate[one, kind] <= 0 or (strict and priority[row, kind] <= 0):
+            if not removals.isdisjoint(unit) or accounts.rate[one, kind] <= 0 or (strict and priority[row, kind] <= 0):
                 continue
             if gpus[unit[0]] <= free:
                 free -= gpus[unit[0]]
-                gone.update(unit)
-                found[kind].append(one)
-    return found
+                removals.update(unit)
+                result[kind].append(one)
+    return result

@@ -1,8 +1,8 @@
-"""Rounds from the fractional optimum, as Gavel makes them (Narayanan et al., OSDI 2020, Section 5): the job and type of
-the largest share come first, and whatever fits is taken.
+"""Rounding of the fractional optimum, as in Gavel (Narayanan et al., OSDI 2020, Section 5).
 
-The shares are those of the round's own relaxation (`solvers/rounds/relaxation.py`). Gavel divides shares by the time
-that was had; here what was had is in the objective. GPUs that are left go to jobs in the order of their age.
+The job and type of the largest share come first, and every job that fits is taken. The shares are those of the round's
+own relaxation (`solvers/rounds/relaxation.py`). Gavel divides shares by the past time; here past time is in the
+objective. Remaining GPUs go to jobs by age.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def answer(
     rng: np.random.Generator,
     by: Literal["goodput_cost", "total_steps", "least_served", "worst_ratio", "last_end"] = "goodput_cost",
 ) -> Plan:
-    """The largest shares of the fractional optimum first, whatever fits; then whatever else fits, by age."""
+    """Run the largest shares of the fractional optimum that fit, then every other job that fits, by age."""
     room = Room(instance)
     shares = fractional(instance, by).shares
     jobs, configs = np.nonzero(shares > 1e-9)

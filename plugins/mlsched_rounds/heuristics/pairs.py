@@ -1,8 +1,8 @@
-"""Accounts of jobs and of pairs of jobs that share their GPUs, as Gavel's program keeps them.
+"""Accounts of jobs and of pairs of jobs that share their GPUs, as in Gavel's program.
 
-Every two active jobs on as many GPUs are a pair, whether the policy wants it or not. A pair has accounts, deficits and
-priorities like a job, and both kinds stand in one queue: each job when it arrives, then its pairs with the jobs before
-it. A new pair's account opens with 0, a job's with half a round; after a reset both have half a round.
+Every two active jobs with equal GPU counts are a pair, whatever the policy wants. A pair has accounts, deficits and
+priorities like a job, and both kinds are in one queue. Each job enters when it arrives, followed by its pairs with
+earlier jobs. A new pair's account opens with 0, a job's with half a round; after a reset both have half a round.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ import numpy.typing as npt
 from mlsched.core.fields import IntArray
 from mlsched_rounds.heuristics.accounts import Accounts, Floats, Unit
 
-#: Steps per second of two jobs that share their GPUs, 2 x types; 0 where they do not fit.
+#: Steps per second of two jobs that share their GPUs, shape (2, types); 0 if they do not fit.
 Together = Callable[[int, int], Floats]
-#: Stands for the second job of a row that is a job alone.
+#: Placeholder for the second job in a row of a single job.
 ALONE = -1
 
 
 class PairAccounts(Accounts):
-    """Rows are the active jobs and pairs; `rows` brings them up to date.
+    """Accounts of the active jobs and pairs; `rows` brings them up to date.
 
-    gpus: of each job of the run; rate: jobs x types, steps per second alone.
+    Attributes:
+        gpus: GPUs of each job of the run.
+        rate: Steps per second of each single job, shape (jobs, types).
     """
 
     def __init__(self, gpus: IntArray, rate: Floats, opening: float, together: Together) -> None:
@@ -34,21 +36,21 @@ class PairAccounts(Accounts):
         self.second: IntArray = np.zeros(0, dtype=np.int64)
 
     def rows(self, active: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Drop the rows of jobs that have left, add those of jobs that have come, and return all rows."""
+        """Drop the rows of jobs that ended, add those of new jobs, and return all rows."""
         here = np.zeros(len(self.gpus) + 1, dtype=np.bool_)  # the last entry is `ALONE`'s
         here[active], here[ALONE] = True, True
-        kept = here[self.first] & here[self.second]
-        if not kept.all():
+        keep = here[self.first] & here[self.second]
+        if not keep.all():
             for name in ("first", "second", "rate", "time", "deficit", "share", "known"):
-                setattr(self, name, getattr(self, name)[kept])
-        known = set(self.first[self.second == ALONE].tolist())
+                setattr(self, name, getattr(self, name)[keep])
+        lookup = set(self.first[self.second == ALONE].tolist())
         for place, job in enumerate(active.tolist()):
-            if job not in known:
+            if job not in lookup:
                 before = active[:place]
-                self._add(job, before[self.gpus[before] == self.gpus[job]])
+                self._add_job_and_pairs(job, before[self.gpus[before] == self.gpus[job]])
         return np.arange(len(self.first))
 
-    def _add(self, job: int, partners: IntArray) -> None:
+    def _add_job_and_pairs(self, job: int, partners: IntArray) -> None:
         count, types = len(partners) + 1, self.time.shape[1]
         paired = [self._together(partner, job).min(axis=0) for partner in partners.tolist()]
         time = np.zeros((count, types))
@@ -66,11 +68,11 @@ class PairAccounts(Accounts):
             setattr(self, name, np.concatenate([getattr(self, name), values]))
 
     def unit(self, row: int) -> Unit:
-        """The job or the two jobs of a row."""
+        """Return the job or the two jobs of a row."""
         first, second = int(self.first[row]), int(self.second[row])
         return (first,) if second == ALONE else (first, second)
 
     def row(self, unit: Unit) -> int:
-        """The row of a job or of a pair."""
+        """Return the row of a job or of a pair."""
         second = unit[1] if len(unit) > 1 else ALONE
         return int(np.flatnonzero((self.first == unit[0]) & (self.second == second))[0])

@@ -1,6 +1,6 @@
-"""Rounds: who runs on which GPU type, and on how many GPUs, in the coming round.
+"""Rounds: choose the GPU type and GPU count of each job for the coming round.
 
-The question that Gavel (OSDI 2020), Sia (SOSP 2023) and Shockwave (NSDI 2023) answer every few minutes. The rules are
+Gavel (OSDI 2020), Sia (SOSP 2023) and Shockwave (NSDI 2023) solve this problem every few minutes. The rules are
 numbered in `judge.py`.
 """
 

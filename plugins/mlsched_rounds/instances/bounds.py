@@ -1,4 +1,4 @@
-"""Bounds that the statement of the rounds problem gives without a search: every job in its best configuration."""
+"""Bounds from the statement of the rounds problem without a search: every job in its best configuration."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mlsched_rounds.instances import judge
 from mlsched_rounds.instances.instance import Instance, Plan
 
 
-def _alone(objective: str, instance: Instance) -> int:
-    """The value as if there were enough GPUs."""
+def _unlimited_value(objective: str, instance: Instance) -> int:
+    """Return the value for an unlimited number of GPUs."""
     jobs = range(len(instance.remaining))
     if objective == "goodput_cost":
         best = np.where(instance.rate > 0, instance.goodput_cost, instance.waiting_cost[:, None])
@@ -20,4 +20,4 @@ def _alone(objective: str, instance: Instance) -> int:
     return judge.evaluate(instance, Plan(config=np.array(most, dtype=np.int64)))[objective]
 
 
-TRIVIAL_BOUNDS = {o.name: functools.partial(_alone, o.name) for o in Instance.objectives}
+TRIVIAL_BOUNDS = {o.name: functools.partial(_unlimited_value, o.name) for o in Instance.objectives}

@@ -1,7 +1,7 @@
-"""Random rounds: jobs with rates on several GPU types, of which some run already.
+"""Random rounds: jobs with rates on several GPU types, some of them running already.
 
-Types are each about twice as fast as the one before for the typical job, as K80, P100 and V100 are for Gavel's 26 job
-types, and differently so for each job. Presets are frozen: measurements and tests quote them by name.
+Each type is about twice as fast as the one before for the typical job, as K80, P100 and V100 are for Gavel's 26 job
+types. The factor differs for each job. Presets are frozen: measurements and tests quote them by name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mlsched_rounds.instances.tables import State, from_rates
 
 #: Ratio of neighbouring types' rates: median, and sigma of each job's own lognormal factor on each type.
 FASTER, OWN = 2.0, 0.35
-#: GPUs of gangs, and how likely each is among them.
+#: GPU counts of gangs, and their probabilities.
 GANGS, ODDS = np.array([2, 4, 8]), (0.5, 0.3, 0.2)
 
 PRESETS: Mapping[str, Preset] = {
@@ -53,10 +53,16 @@ def generate(
 ) -> Instance:
     """Draw an instance.
 
-    jobs, types: how many; gpus: of each type. gangs: share of jobs of 2, 4 or 8 GPUs. adaptive: share of jobs that run
-    on any of 1, 2, 4 ... GPUs, at 60 to 95 % more rate for each doubling. unable: share of (job, type) that cannot run.
-    running: share of the jobs that were in the last round, as far as they fit. important: share of weight 2. length,
-    pause: seconds.
+    Args:
+        rng: Source of random numbers.
+        jobs, types: Number of jobs and of GPU types.
+        gpus: GPUs of each type.
+        gangs: Share of jobs of 2, 4 or 8 GPUs.
+        adaptive: Share of jobs that run on any of 1, 2, 4 ... GPUs, at 60 to 95 % more rate for each doubling.
+        unable: Share of (job, type) that cannot run.
+        running: Share of the jobs that were in the last round, as far as they fit.
+        important: Share of jobs of weight 2.
+        length, pause: Seconds of the round and of a pause.
     """
     sizes = np.array([2**i for i in range(gpus.bit_length()) if 2**i <= gpus], dtype=np.int64)
     check_size("jobs x configurations", jobs * types * len(sizes))
@@ -68,19 +74,19 @@ def generate(
     base = rng.lognormal(1.5, 1.2, (jobs, 1)) * FASTER ** np.arange(types) * rng.lognormal(0, OWN, (jobs, types))
     base *= rng.random((jobs, types)) >= unable
     scaling = configurations.gpus ** np.log2(rng.uniform(1.6, 1.95, (jobs, 1)))
-    allowed = (rng.random(jobs) < adaptive)[:, None] | (configurations.gpus == gang[:, None])
-    rate = np.where(allowed, base[:, configurations.type] * scaling, 0.0)
+    limits = (rng.random(jobs) < adaptive)[:, None] | (configurations.gpus == gang[:, None])
+    rate = np.where(limits, base[:, configurations.type] * scaling, 0.0)
     rate = np.where(rate >= 0.001, rate, 0.0)
     fastest = rate.max(axis=1, initial=0.0)
     duration = rng.lognormal(8, 1.5, jobs)
     total = np.maximum(np.rint(duration * np.maximum(fastest, 1.0)), 2)
-    done = np.minimum(np.floor(total * rng.random(jobs) ** 2), total - 1)
-    age = duration * rng.exponential(1.0, jobs) + done / np.maximum(fastest, 1.0)
+    progress = np.minimum(np.floor(total * rng.random(jobs) ** 2), total - 1)
+    age = duration * rng.exponential(1.0, jobs) + progress / np.maximum(fastest, 1.0)
     state = State(
-        remaining=total - done,
-        done=done,
+        remaining=total - progress,
+        done=progress,
         age=age,
-        current=_running(rng, rate, configurations, running),
+        current=_running_configurations(rng, rate, configurations, running),
         restarts=rng.integers(0, 5, jobs),
         restart_seconds=rng.uniform(10, 120, jobs),
         weight=np.where(rng.random(jobs) < important, 2, 1),
@@ -88,8 +94,10 @@ def generate(
     return from_rates(rate, configurations, state, length=length, pause=pause)
 
 
-def _running(rng: np.random.Generator, rate: np.ndarray, configurations: Configurations, share: float) -> np.ndarray:
-    """Configurations of the last round: jobs in random order, each in one of its own that fits."""
+def _running_configurations(
+    rng: np.random.Generator, rate: np.ndarray, configurations: Configurations, share: float
+) -> np.ndarray:
+    """Return configurations of the last round: jobs in random order, each in one of its own that fits."""
     current = np.full(len(rate), -1, dtype=np.int64)
     free = configurations.capacity.copy()
     for j in rng.permutation(len(rate)).tolist():

@@ -1,9 +1,9 @@
 """Sia's costs of configurations from goodputs (Jayaram Subramanya et al., SOSP 2023), and its configurations.
 
 G_jc is the job's goodput over the smallest of its row, and G_jc^p its cost. Goodputs of configurations other than the
-current one are first multiplied by (T_j - N_j S_j) / (T_j + S_j), what the restarts leave of the job's time: T_j its
-age, N_j its restarts until now, S_j seconds each. With p < 0 (the paper's text says p = .5, its code -.5) costs fall
-with goodput. The program that adds them up is in `solvers/rounds/sia.py`.
+current one are first multiplied by (T_j - N_j S_j) / (T_j + S_j), the job's time left by the restarts: T_j its age, N_j
+its restarts until now, S_j seconds each. With p < 0 (the paper's text prints p = .5, its code -.5) costs fall with
+goodput. `solvers/rounds/sia.py` has the program that sums them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ POWER, WAITING = -0.5, 1.1
 
 @dataclasses.dataclass(frozen=True)
 class Configurations:
-    """What a job may run on: GPUs of one type. type, gpus: of each configuration; capacity: GPUs of each type."""
+    """Possible GPU sets of a job, each of one type.
+
+    Attributes:
+        type, gpus: GPU type and GPU count of each configuration.
+        capacity: GPUs of each type.
+    """
 
     type: IntArray
     gpus: IntArray
@@ -31,7 +36,9 @@ class Configurations:
 
 
 def usual(capacity: IntArray, per_node: IntArray) -> Configurations:
-    """Sia's: on each type 1, 2, 4 ... GPUs of a node (of R GPUs), then 2 R, 3 R ... N R of several nodes."""
+    """Return Sia's configurations: on each type 1, 2, 4 ... GPUs of a node (of R GPUs), then 2 R, 3 R ... N R on
+    several nodes.
+    """
     kinds, counts = [], []
     for m, (total, node) in enumerate(zip(capacity.tolist(), per_node.tolist(), strict=True)):
         sizes = [2**i for i in range(node.bit_length()) if 2**i <= min(node, total)]
@@ -43,20 +50,24 @@ def usual(capacity: IntArray, per_node: IntArray) -> Configurations:
 
 
 def kept(age: Floats, restarts: IntArray, seconds: Floats) -> Floats:
-    """(T - N S) / (T + S) of each job, at least 0: what is left of its goodput where it restarts once more."""
+    """Return (T - N S) / (T + S) of each job, at least 0: the part of its goodput left after one more restart."""
     return np.clip((age - restarts * seconds) / np.maximum(age + seconds, 1e-300), 0.0, 1.0)
 
 
 def costs(goodput: Floats, current: IntArray, keeps: Floats, *, power: float = POWER) -> Floats:
-    """G^p for each job and configuration; inf where goodput is 0. current: its configuration now, -1 for none.
+    """Return G^p for each job and configuration; inf if the goodput is 0.
 
-    keeps: see `kept`.
+    Args:
+        goodput: Goodput of each job, shape (jobs, configurations).
+        current: Present configuration of each job, -1 for none.
+        keeps: See `kept`.
+        power: p.
     """
     if power == 0:
         raise InvalidInput("power: 0, expected below or above 0; with 0 all configurations cost the same")
     there = goodput > 0
     least = np.where(there, goodput, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     stays = np.arange(goodput.shape[1]) == current[:, None]
-    scaled = np.where(there, goodput / least, 0.0) * np.where(stays, 1.0, keeps[:, None])
+    scale = np.where(there, goodput / least, 0.0) * np.where(stays, 1.0, keeps[:, None])
     with np.errstate(divide="ignore"):
-        return np.where(scaled > 0, np.power(scaled, power), np.inf)
+        return np.where(scale > 0, np.power(scale, power), np.inf)

@@ -1,8 +1,8 @@
-"""The rounds question as data, and the shape of its answer.
+"""Data of the rounds problem and its plans.
 
-A cluster has GPUs of several types. Once a round, the scheduler says for every job on how many GPUs of which type it
-runs until the next round, or that it waits. Real rates become integers once, here (`tables.py` makes instances of
-floats): "optimal" means optimal for these.
+A cluster has GPUs of several types. Once per round, the scheduler assigns every job a GPU type and GPU count until the
+next round, or lets it wait. Real rates become integers once, here (`tables.py` makes instances of floats): "optimal"
+means optimal for these.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_first
 from mlsched_rounds.instances import judge
 
-#: Unit of `goodput_cost` and of what a job is served.
+#: Unit of `goodput_cost` and of the service of a job.
 PPM = 10**6
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Plan(contract.Plan):
-    """In which configuration each job runs in the coming round."""
+    """Configuration of each job in the coming round."""
 
     kind: ClassVar[str] = "rounds.plan"
 
@@ -35,13 +35,15 @@ class Plan(contract.Plan):
 class Instance(contract.Instance):
     """One round on GPUs of several types.
 
-    A configuration is a number of GPUs of one type. Where each job has its own fixed number (Gavel), it has a rate in
-    the configurations of that number alone; where numbers are chosen too (Sia), in several of each type.
+    A configuration is a number of GPUs of one type. A job with a fixed GPU count (Gavel) has a rate only in the
+    configurations of that number. If the number is chosen too (Sia), it has rates in several configurations of each
+    type.
 
-    `usual[j]` and `fair[j]` are what a job is measured by: its rate with time in proportion to the types' GPUs, and
-    alone with an equal part of every type. `isolated[j]`: how long its steps until now would have taken at its fair
-    rate. `goodput_cost[j, c]` and `waiting_cost[j]`: Sia's costs, (goodput over the row's smallest)^p and lambda, with
-    what a restart costs. `pause`: what a job that changes its configuration, or starts, loses of the round.
+    `usual[j]` and `fair[j]` are the references of a job: its rate with time in proportion to the types' GPUs, and its
+    rate in isolation with an equal part of every type. `isolated[j]`: the time that its past steps would have taken at
+    its fair rate. `goodput_cost[j, c]` and `waiting_cost[j]`: Sia's costs, (goodput over the row's smallest)^p and
+    lambda, with the restart cost. `pause`: the part of the round that a job loses if it starts or changes its
+    configuration.
     """
 
     kind: ClassVar[str] = "rounds.instance"
@@ -71,9 +73,9 @@ class Instance(contract.Instance):
     def check(self) -> None:
         types, configs = len(self.capacity), len(self.config_type)
         if not len(self.remaining):
-            # A file cannot tell 0 x 3 from 0 x 0.
+            # A file cannot distinguish 0 x 3 from 0 x 0.
             for name in ("rate", "goodput_cost"):
-                object.__setattr__(self, name, _empty(configs))
+                object.__setattr__(self, name, _empty_array(configs))
         refuse_first(self.config_type >= types, "config_type", self.config_type, f"expected below {types} (types)")
         refuse_first(self.current >= configs, "current", self.current, f"expected below {configs} (configs)")
         for j, c in enumerate(self.current.tolist()):
@@ -82,9 +84,9 @@ class Instance(contract.Instance):
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Refuse objectives that can exceed 2^53; in Python integers, since int64 products may wrap."""
+        """Refuse objectives that can exceed 2^53, computed in Python integers, since int64 products may wrap."""
         costs = [self.waiting_cost.tolist(), *self.goodput_cost.T.tolist()]
-        # Whoever waits is served no better, and ends no sooner, than if he ran.
+        # A waiting job gets at most the service of a running one, and ends at the same time or later.
         largest = judge.evaluate(self, Plan(config=np.full(len(self.remaining), -1)))
         largest["goodput_cost"] = sum(max(column) for column in zip(*costs, strict=True))
         largest["total_steps"] = sum(self.remaining.tolist())
@@ -100,11 +102,11 @@ class Instance(contract.Instance):
                 raise InvalidInput(f"{name} can reach {most}, expected below 2^53; use larger units")
 
     def plan(self, configs: Any) -> Plan:
-        """The plan in which job j runs in `configs[j]`."""
+        """Return the plan in which job j runs in `configs[j]`."""
         return Plan(config=np.asarray(configs, dtype=np.int64))
 
     def table(self, plan: Plan) -> dict[str, Any]:
-        """Every job with its type, GPUs and the steps that it does in the round."""
+        """Return every job with its type, GPUs and steps in the round."""
         runs = plan.config >= 0
         kind = np.where(runs, self.config_type[plan.config], -1) if len(self.config_type) else plan.config
         names: Any = [self.type_names[m] if m >= 0 else "" for m in kind.tolist()] if self.type_names else kind
@@ -113,7 +115,7 @@ class Instance(contract.Instance):
         return {"job": np.arange(len(plan.config)), "type": names, "gpus": gpus, "steps": np.array(steps, dtype=int)}
 
 
-def _empty(configs: int) -> IntArray:
+def _empty_array(configs: int) -> IntArray:
     table = np.zeros((0, configs), dtype=np.int64)
     table.flags.writeable = False
     return table

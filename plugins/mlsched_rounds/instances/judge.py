@@ -1,21 +1,22 @@
-"""The judge of the rounds problem, written from the statement alone.
+"""The judge of the rounds problem, written only from the statement.
 
-1. In the coming round of `length` ms, every job runs in one configuration, so many GPUs of one type, or waits (-1).
-2. A job runs only where its rate is above 0.
-3. The jobs on a type hold no more GPUs than it has: sum of config_gpus <= capacity.
-4. A job that runs does min(remaining, floor(rate * time / 10^6)) steps, time being the round without `pause` ms if the
-   job changes its configuration, else the whole round; a job that waits does none. (mSteps/s * ms = 10^-6 steps.)
-5. `goodput_cost` (Sia) = sum of goodput_cost of the configurations taken, and of waiting_cost of the jobs that wait.
+1. In the coming round of `length` ms, every job runs in one configuration, a number of GPUs of one type, or waits (-1).
+2. A job runs only if its rate is above 0.
+3. The jobs on a type use at most its number of GPUs: sum of config_gpus <= capacity.
+4. A running job does min(remaining, floor(rate * time / 10^6)) steps. The time is the length of the round, less `pause`
+   ms if the job changes its configuration. A waiting job does 0 steps. (mSteps/s * ms = 10^-6 steps.)
+5. `goodput_cost` (Sia) = sum of goodput_cost of the chosen configurations, and of waiting_cost of the jobs that wait.
 6. `total_steps` (Gavel's total throughput) = sum of the steps of rule 4.
-7. `least_served` (max-min fairness) = the smallest floor(10^12 (done + steps) / (weight * usual * (age + length))):
-   what a job has had of its usual rate, per weight, from its arrival to the end of the round, in ppm.
-8. `worst_ratio` (finish-time fairness) = the largest ceil(1000 * when it ends / when it ought to): age + length + what
-   then remains at the fair rate, over isolated + what remains now at the fair rate.
+7. `least_served` (max-min fairness) = the smallest floor(10^12 (done + steps) / (weight * usual * (age + length))): the
+   service of a job relative to its usual rate, per weight, from its arrival to the end of the round, in ppm.
+8. `worst_ratio` (finish-time fairness) = the largest ceil(1000 * expected end / fair end). The expected end is age +
+   length + the work that then remains at the fair rate. The fair end is isolated + the work that remains now at the
+   fair rate.
 9. `last_end` (total duration) = the round, and the longest time that a job then needs in its fastest configuration,
    rounded up, ms.
 
-Rules 7 to 9 are about the jobs that can run somewhere; without such, the values are 0. Plain loops over Python
-integers: shares no code with the models and rules it judges.
+Rules 7 to 9 are about the jobs that can run on some type; if there are not any, the values are 0. Plain loops over
+Python integers: independent of the models and heuristics that it judges.
 """
 
 from __future__ import annotations
@@ -38,31 +39,31 @@ OBJECTIVES = (
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return the errors of `plan` as sentences; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
-    chosen: list[int] = answer.config.tolist()
+    choice: list[int] = answer.config.tolist()
     jobs, configs = len(instance.remaining), len(instance.config_type)
-    if len(chosen) != jobs:
-        return [f"config has {len(chosen)} entries, expected {jobs}, one for each job"]
+    if len(choice) != jobs:
+        return [f"config has {len(choice)} entries, expected {jobs}, one for each job"]
     faults = []
-    held = [0] * len(instance.capacity)
-    for j, c in enumerate(chosen):
+    usage = [0] * len(instance.capacity)
+    for j, c in enumerate(choice):
         if c >= configs:
             faults.append(f"job {j} runs in configuration {c}: there are {configs}")
         elif c >= 0:
             if not int(instance.rate[j, c]):
                 faults.append(f"job {j} runs in configuration {c}: its rate there is 0")
-            held[int(instance.config_type[c])] += int(instance.config_gpus[c])
-    for m, gpus in enumerate(held):
+            usage[int(instance.config_type[c])] += int(instance.config_gpus[c])
+    for m, gpus in enumerate(usage):
         if gpus > int(instance.capacity[m]):
             faults.append(f"the jobs hold {gpus} GPUs of type {m}: there are {int(instance.capacity[m])}")
     return faults
 
 
 def steps(instance: Instance, j: int, c: int) -> int:
-    """Rule 4."""
+    """Return the steps by rule 4."""
     if c < 0:
         return 0
     time = instance.length - (instance.pause if c != int(instance.current[j]) else 0)
@@ -70,14 +71,14 @@ def steps(instance: Instance, j: int, c: int) -> int:
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
-    chosen: list[int] = plan.config.tolist()
+    """Return objective name -> value. `plan` must be well-formed; `violations` checks its feasibility."""
+    choice: list[int] = plan.config.tolist()
     jobs, configs = len(instance.remaining), len(instance.config_type)
-    if len(chosen) != jobs:
-        raise InvalidInput(f"the plan cannot be evaluated: config has {len(chosen)} entries, there are {jobs} jobs")
+    if len(choice) != jobs:
+        raise InvalidInput(f"the plan cannot be evaluated: config has {len(choice)} entries, there are {jobs} jobs")
     cost = total = 0
-    served, ratios, ends = [], [], []
-    for j, c in enumerate(chosen):
+    service, ratios, ends = [], [], []
+    for j, c in enumerate(choice):
         if c >= configs:
             raise InvalidInput(f"the plan cannot be evaluated: job {j} runs in configuration {c} of {configs}")
         cost += int(instance.goodput_cost[j, c]) if c >= 0 else int(instance.waiting_cost[j])
@@ -85,18 +86,18 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
         total += did
         fastest = max(instance.rate[j].tolist(), default=0)
         if fastest:
-            left, fair = int(instance.remaining[j]) - did, int(instance.fair[j])
+            rest, fair = int(instance.remaining[j]) - did, int(instance.fair[j])
             old = int(instance.age[j]) + instance.length
             share = int(instance.weight[j]) * int(instance.usual[j]) * old
-            served.append(10**12 * (int(instance.done[j]) + did) // share)
-            ends_after = fair * old + 10**6 * left
+            service.append(10**12 * (int(instance.done[j]) + did) // share)
+            ends_after = fair * old + 10**6 * rest
             ought = fair * int(instance.isolated[j]) + 10**6 * int(instance.remaining[j])
             ratios.append(-(-1000 * ends_after // ought))
-            ends.append(-(-(10**6) * left // fastest))
+            ends.append(-(-(10**6) * rest // fastest))
     return {
         "goodput_cost": cost,
         "total_steps": total,
-        "least_served": min(served, default=0),
+        "least_served": min(service, default=0),
         "worst_ratio": max(ratios, default=0),
         "last_end": instance.length + max(ends) if ends else 0,
     }

@@ -1,4 +1,4 @@
-"""What is known of the optimum of a changed rounds instance."""
+"""Known relations between the optima of a rounds instance and of a changed copy."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ JOBS = (
 )  # fmt: skip
 
 
-def _some(instance: Instance, chosen: Any) -> Instance:
-    return instance.replace(**{name: getattr(instance, name)[chosen] for name in JOBS})
+def _some_jobs(instance: Instance, choice: Any) -> Instance:
+    return instance.replace(**{name: getattr(instance, name)[choice] for name in JOBS})
 
 
 def _jobs_relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
-    return _some(instance, rng.permutation(len(instance.remaining)))
+    return _some_jobs(instance, rng.permutation(len(instance.remaining)))
 
 
 def _configs_relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
@@ -46,10 +46,10 @@ def _another_gpu(instance: Instance, rng: np.random.Generator) -> Instance | Non
 
 def _without_one(instance: Instance, rng: np.random.Generator) -> Instance | None:
     count = len(instance.remaining)
-    return _some(instance, np.delete(np.arange(count), rng.integers(count))) if count > 1 else None
+    return _some_jobs(instance, np.delete(np.arange(count), rng.integers(count))) if count > 1 else None
 
 
-def _costs(instance: Instance, rng: np.random.Generator) -> Instance:
+def _scaled_costs(instance: Instance, rng: np.random.Generator) -> Instance:
     return instance.replace(goodput_cost=3 * instance.goodput_cost, waiting_cost=3 * instance.waiting_cost)
 
 
@@ -65,5 +65,5 @@ RELATIONS = {
         "a job is taken away", _without_one, {"goodput_cost": "no worse", "total_steps": "no better",
         "worst_ratio": "no worse", "last_end": "no worse"},
     ),
-    "larger costs": MetamorphicRelation("all costs are three times as large", _costs, {"goodput_cost": 3}),
+    "larger costs": MetamorphicRelation("all costs are three times as large", _scaled_costs, {"goodput_cost": 3}),
 }  # fmt: skip

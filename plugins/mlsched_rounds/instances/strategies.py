@@ -1,6 +1,6 @@
-"""A Hypothesis strategy of small rounds: adversarial where the generator is realistic.
+"""A Hypothesis strategy of small rounds: adversarial, unlike the realistic generator.
 
-Few distinct numbers, so that ties, exact fits and jobs alike are common; costs need not follow from rates.
+Few distinct numbers make ties, exact fits and equal jobs common. Costs may be independent of rates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
-def _array(draw: DrawFn, shape: tuple[int, ...], *entries: int) -> IntArray:
+def _integer_array(draw: DrawFn, shape: tuple[int, ...], *entries: int) -> IntArray:
     from hypothesis import strategies as st
 
     size = int(np.prod(shape))
@@ -29,30 +29,30 @@ def _array(draw: DrawFn, shape: tuple[int, ...], *entries: int) -> IntArray:
 
 @functools.cache
 def instances(*, jobs: int = 4, types: int = 2) -> SearchStrategy[Instance]:
-    """Instances with at most so many jobs and types (defaults: brute force takes milliseconds)."""
+    """Generate instances up to these numbers of jobs and types (defaults: brute force takes milliseconds)."""
     from hypothesis import strategies as st
 
     @st.composite
     def draw_instance(draw: DrawFn) -> Instance:
         j, m = draw(st.integers(0, jobs), label="jobs"), draw(st.integers(0, types), label="types")
         c = draw(st.integers(0, 4), label="configs") if m else 0
-        rate = _array(draw, (j, c), 0, 0, 1000, 1000, 2000, 2500, 7)
+        rate = _integer_array(draw, (j, c), 0, 0, 1000, 1000, 2000, 2500, 7)
         able = [[-1, *np.flatnonzero(row).tolist()] for row in rate]
         return Instance(
-            capacity=_array(draw, (m,), 0, 1, 2, 2, 3),
-            config_type=_array(draw, (c,), *range(m)),
-            config_gpus=_array(draw, (c,), 1, 1, 2, 3),
+            capacity=_integer_array(draw, (m,), 0, 1, 2, 2, 3),
+            config_type=_integer_array(draw, (c,), *range(m)),
+            config_gpus=_integer_array(draw, (c,), 1, 1, 2, 3),
             rate=rate,
-            remaining=_array(draw, (j,), 1, 2, 5, 10, 1000),
-            done=_array(draw, (j,), 0, 0, 3, 10),
-            age=_array(draw, (j,), 0, 1000, 5000),
+            remaining=_integer_array(draw, (j,), 1, 2, 5, 10, 1000),
+            done=_integer_array(draw, (j,), 0, 0, 3, 10),
+            age=_integer_array(draw, (j,), 0, 1000, 5000),
             current=np.array([draw(one_of(*options)) for options in able], dtype=np.int64),
-            usual=_array(draw, (j,), 1, 1000, 1000, 3000),
-            fair=_array(draw, (j,), 1, 500, 500, 1000),
-            isolated=_array(draw, (j,), 0, 1000, 4000),
-            goodput_cost=_array(draw, (j, c), 1, 2, 3, 3, 5, 0),
-            waiting_cost=_array(draw, (j,), 2, 4, 4, 6),
-            weight=_array(draw, (j,), 1, 1, 2, 3),
+            usual=_integer_array(draw, (j,), 1, 1000, 1000, 3000),
+            fair=_integer_array(draw, (j,), 1, 500, 500, 1000),
+            isolated=_integer_array(draw, (j,), 0, 1000, 4000),
+            goodput_cost=_integer_array(draw, (j, c), 1, 2, 3, 3, 5, 0),
+            waiting_cost=_integer_array(draw, (j,), 2, 4, 4, 6),
+            weight=_integer_array(draw, (j,), 1, 1, 2, 3),
             length=draw(one_of(1, 1000, 4000)),
             pause=draw(one_of(0, 0, 500, 2000)),
         )
@@ -62,7 +62,7 @@ def instances(*, jobs: int = 4, types: int = 2) -> SearchStrategy[Instance]:
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two to four jobs want the same GPUs: one fits where two do not."""
+    """Generate instances in which two to four jobs compete for the same GPUs: one fits, two do not."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -72,15 +72,15 @@ def contended() -> SearchStrategy[Instance]:
             capacity=np.array([gpus]),
             config_type=np.array([0, 0]),
             config_gpus=np.array([1, gpus]),
-            rate=_array(draw, (j, 2), 1000, 2000, 3000),
-            remaining=_array(draw, (j,), 5, 10, 100),
-            done=_array(draw, (j,), 0, 5),
-            age=_array(draw, (j,), 1000, 5000),
-            current=_array(draw, (j,), -1, -1, 0),
+            rate=_integer_array(draw, (j, 2), 1000, 2000, 3000),
+            remaining=_integer_array(draw, (j,), 5, 10, 100),
+            done=_integer_array(draw, (j,), 0, 5),
+            age=_integer_array(draw, (j,), 1000, 5000),
+            current=_integer_array(draw, (j,), -1, -1, 0),
             usual=np.full(j, 1000),
             fair=np.full(j, 500),
             isolated=np.zeros(j, dtype=np.int64),
-            goodput_cost=_array(draw, (j, 2), 1, 2, 3),
+            goodput_cost=_integer_array(draw, (j, 2), 1, 2, 3),
             waiting_cost=np.full(j, 5),
             length=5000,
         )

@@ -1,11 +1,11 @@
 """Instances from real numbers: rates in steps per second, times in seconds.
 
-Units and roundings, stated once: rates in thousandths of steps per second, rounded down (a rate below .001 cannot run);
-times in ms, rounded; costs in ppm, rounded. What a job is measured by:
+Units and roundings: rates in thousandths of steps per second, rounded down (a rate below .001 cannot run); times in ms,
+rounded; costs in ppm, rounded. The reference rates of a job:
 
 - `usual`: sum over the types of (GPUs of the type / all GPUs) * its best rate there, Gavel's proportional share;
-- `fair`: alone with an equal part of every type, min(1, .) of c_m / (n s) of its time on each, where on each type it
-  runs in the configuration of the best rate per GPU, of s GPUs (Gavel's "isolated").
+- `fair`: its rate in isolation with an equal part of every type (Gavel's "isolated"), which is min(1, .) of c_m / (n s)
+  of its time on each. It runs on each type in the configuration of the best rate per GPU, of s GPUs.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from mlsched.core.fields import IntArray
 from mlsched_rounds.instances.goodput import POWER, WAITING, Configurations, Floats, costs, kept
 from mlsched_rounds.instances.instance import PPM, Instance
 
-#: Cost of a configuration that cannot be taken; no plan pays it.
+#: Cost of an impossible configuration; plans never pay it.
 NEVER = 10**8
 
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """Where the jobs are when the round begins: steps, seconds, and configurations (-1: none)."""
+    """State of the jobs when the round begins: steps, seconds, and configurations (-1: none)."""
 
     remaining: Any
     done: Any
@@ -47,19 +47,25 @@ def from_rates(
     waiting: float = WAITING,
     type_names: tuple[str, ...] = (),
 ) -> Instance:
-    """The instance of those rates, jobs x configurations, steps per second; 0 where a job cannot run.
+    """Return the instance of these rates. Goodputs are the rates.
 
-    Goodputs are the rates. length: of the round; pause: what a change of configuration costs of it; power, waiting:
-    Sia's p and lambda.
+    Args:
+        rate: Steps per second, shape (jobs, configurations); 0 if a job cannot run.
+        configurations: GPU type and GPU count of each configuration.
+        state: State of the jobs.
+        length: Seconds of the round.
+        pause: Seconds of the round that a change of configuration costs.
+        power, waiting: Sia's p and lambda.
+        type_names: Names of the GPU types.
     """
     whole = np.floor(1000 * rate + 1e-9).astype(np.int64)
     usual, fair = (np.maximum(np.rint(1000 * r), 1).astype(np.int64) for r in reference_rates(rate, configurations))
     keeps = kept(np.asarray(state.age, dtype=np.float64), state.restarts, state.restart_seconds)
-    # Ours: only what runs is restarted. Sia's factor would be 0 for a job that has just come, which would never start.
+    # Ours: only running jobs are restarted. Sia's factor would be 0 for a new job, which would never start.
     keeps = np.where(state.current >= 0, keeps, 1.0)
     cost = costs(np.where(whole > 0, rate, 0.0), state.current, keeps, power=power)
     cost = np.where(np.isfinite(cost) & (PPM * cost < NEVER), np.rint(PPM * np.minimum(cost, 1e2)), NEVER)
-    done = np.asarray(state.done, dtype=np.int64)
+    progress = np.asarray(state.done, dtype=np.int64)
     jobs = len(rate)
     return Instance(
         capacity=configurations.capacity,
@@ -67,12 +73,12 @@ def from_rates(
         config_gpus=configurations.gpus,
         rate=whole,
         remaining=np.asarray(state.remaining, dtype=np.int64),
-        done=done,
+        done=progress,
         age=np.rint(1000 * np.asarray(state.age, dtype=np.float64)).astype(np.int64),
         current=state.current,
         usual=usual,
         fair=fair,
-        isolated=np.rint(10**6 * done / fair).astype(np.int64),
+        isolated=np.rint(10**6 * progress / fair).astype(np.int64),
         goodput_cost=cost.astype(np.int64),
         waiting_cost=np.full(jobs, round(PPM * waiting)),
         weight=np.ones(jobs, dtype=np.int64) if state.weight is None else state.weight,
@@ -83,7 +89,7 @@ def from_rates(
 
 
 def reference_rates(rate: Floats, configurations: Configurations) -> tuple[Floats, Floats]:
-    """`usual` and `fair` of each job, steps per second, as the module's docstring says."""
+    """Return `usual` and `fair` of each job, steps per second; see the module's docstring."""
     jobs, types = len(rate), len(configurations.capacity)
     usual, fair, share = np.zeros(jobs), np.zeros(jobs), np.zeros(jobs)
     total = max(1, int(configurations.capacity.sum()))
@@ -102,7 +108,7 @@ def reference_rates(rate: Floats, configurations: Configurations) -> tuple[Float
 
 
 def without_rates(instance: Instance) -> Instance:
-    """The instance as a scheduler sees it that knows no rates: equal ones wherever a job can run, per GPU."""
+    """Return the instance as seen without rates: equal rates per GPU in every possible configuration."""
     able = instance.rate > 0
     rate = np.where(able, 1000 * instance.config_gpus, 0).astype(np.float64) / 1000
     configurations = Configurations(instance.config_type, instance.config_gpus, instance.capacity)

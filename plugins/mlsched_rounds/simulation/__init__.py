@@ -1,4 +1,4 @@
-"""The world of rounds: jobs that do steps at a rate for each type of GPU, in rounds of some minutes (Gavel)."""
+"""Simulator of rounds: jobs do steps at a rate for each GPU type, in rounds of some minutes (Gavel)."""
 
 from mlsched.simulation.run import Drawn, Simulation
 from mlsched_rounds.simulation import bound, outcome, replay, strategies

@@ -1,4 +1,4 @@
-"""What a run of rounds takes for granted that changes its numbers, in words."""
+"""Assumptions of a simulation of rounds that change its numbers, in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from mlsched_rounds.simulation.workload import Workload
 
 
 def never_done(workload: Workload, options: Options) -> str:
-    """Which jobs are dropped since they never do a step, or (reading "dropped") one per GPU, in a whole round."""
+    """Describe the jobs that are dropped since they never do a step, or (reading "dropped") one per GPU, in a full
+    round.
+    """
     steps = np.minimum(np.floor(workload.rates * options.round), workload.steps[:, None])
     least = workload.gpus if options.remainder == "dropped" else np.ones_like(workload.gpus)
     never = np.flatnonzero(~(workload.fits & (steps >= least[:, None])).any(axis=1))
@@ -24,12 +26,12 @@ def never_done(workload: Workload, options: Options) -> str:
 
 
 def assumed(workload: Workload, options: Options) -> dict[str, str]:
-    """Name -> a sentence without its end."""
+    """Return name -> a sentence without its full stop."""
     cost = f"{options.resume} s of a round's steps for a job that did not run in the one before"
     adapts = () if workload.adaptation is None else ("emptied",)
-    shown = ("remainder", "gaps", *adapts, *(("fifo", "unaware", "oversized", "optimum") if options.shares else ()))
-    asked = f"Gavel's, with the shares of {options.shares}, asked anew at the soonest after {options.reset} s"
-    planned = f"Shockwave's, with plans of {options.window} rounds, made anew after {options.replan} at the latest"
+    display = ("remainder", "gaps", *adapts, *(("fifo", "unaware", "oversized", "optimum") if options.shares else ()))
+    query = f"Gavel's, with the shares of {options.shares}, asked anew at the soonest after {options.reset} s"
+    plan = f"Shockwave's, with plans of {options.window} rounds, made anew after {options.replan} at the latest"
     paired = "" if workload.packing is None else "; of pairs that share GPUs as measured"
     constant, changing = workload.adaptation is None, "as the batch sizes, that change with the epochs"
     dropped = never_done(workload, options)
@@ -38,11 +40,7 @@ def assumed(workload: Workload, options: Options) -> dict[str, str]:
         "pause cost": cost if options.resume else "none",
         "movement": "jobs pause and move at every round; where their GPUs are changes no speed",
         "rates": f"known and {'constant' if constant else changing}: the table's, of jobs that run alone{paired}",
-        "mechanism": asked
-        if options.shares
-        else planned
-        if options.plan
-        else "none: who runs where is asked every round",
-        "readings": ", ".join(f"{name}={getattr(options, name)}" for name in shown),
+        "mechanism": query if options.shares else plan if options.plan else "none: who runs where is asked every round",
+        "readings": ", ".join(f"{name}={getattr(options, name)}" for name in display),
         **({"dropped": dropped} if dropped else {}),
     }

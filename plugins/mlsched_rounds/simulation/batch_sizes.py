@@ -1,15 +1,15 @@
-"""How Shockwave's jobs change their batch sizes: its patterns for two schemes, as its program has them.
+"""Batch-size changes of Shockwave's jobs: its patterns for two schemes, as in its program.
 
 From uw-mad-dash/shockwave, commit 8a44f4a (MIT): `scheduler/utils.py` (`get_accordion_bs_pattern`,
 `get_gns_bs_pattern`, `generate_pickle_file`) and `scheduler/scheduler.py` (`dataset_size_dict`, `_simulate_accordion`,
-`_simulate_gns`); facts alone, in tables of our own.
+`_simulate_gns`); only facts, in our own tables.
 
 - Accordion (Agarwal et al., MLSys 2021): the log's batch size in critical epochs, the model's largest in others.
 - Gradient noise scale (McCandlish et al., 2018): the batch size doubles at the epochs of a table.
 
-In the world (`wants`) accordion leaves its critical epochs as soon as they end. What Shockwave believes (`believed`)
-differs from it: there nothing changes in the first 30 % of a job, Recommendation has two more critical segments, and
-under gradient noise scale the last of more than two stages lacks its last epoch.
+In the simulation (`wants`) accordion leaves its critical epochs as soon as they end. Shockwave's forecasts (`believed`)
+differ. They expect a constant batch size in the first 30 % of a job and two more critical segments of Recommendation.
+Under gradient noise scale, the last of more than two stages lacks its last epoch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mlsched_rounds.simulation.workload import in_digits
 SAMPLES = {"ResNet-18": 50_000, "ResNet-50": 100_000, "Transformer": 10_000, "LM": 59_675, "Recommendation": 117_907}
 #: The largest batch size.
 LARGEST = {"ResNet-18": 256, "ResNet-50": 128, "Transformer": 128, "LM": 80, "Recommendation": 8192}
-#: Models of which accordion changes the batch size.
+#: Models with batch sizes that accordion changes.
 ACCORDION = ("ResNet-18", "ResNet-50", "LM", "Recommendation")
 #: (model, batch size of the log, GPUs) -> epochs at which gradient noise scale doubles it.
 DOUBLES: dict[tuple[str, int, int], tuple[int, ...]] = {
@@ -67,7 +67,7 @@ DOUBLES: dict[tuple[str, int, int], tuple[int, ...]] = {
     ("Recommendation", 2048, 1): (21, 41),
     ("Recommendation", 4096, 1): (41,),
 }
-#: The part of a job in which Shockwave believes that accordion changes nothing.
+#: First part of a job in which Shockwave forecasts a constant batch size under accordion.
 FIRST_PART = 0.3
 
 #: Segments [from, to) of epochs.
@@ -75,7 +75,14 @@ Segments = Sequence[tuple[int, int]]
 
 
 class Job(NamedTuple):
-    """model with its batch size, as the log names it; GPUs; steps; mode: "static", "accordion" or "gns"."""
+    """A job of a trace.
+
+    Attributes:
+        model: Model with its batch size, as in the log.
+        gpus: Number of GPUs.
+        steps: Number of steps.
+        mode: "static", "accordion" or "gns".
+    """
 
     model: str
     gpus: int
@@ -84,7 +91,7 @@ class Job(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """Batch sizes of a job's regimes, and the regimes by epoch: [(from which epoch, regime)]."""
+    """Batch sizes of a job's regimes, and the regimes by epoch: [(first epoch, regime)]."""
 
     batches: list[int]
     wants: list[tuple[int, int]]
@@ -93,34 +100,34 @@ class _Pattern(NamedTuple):
 
 
 def named(model: str) -> tuple[str, int] | None:
-    """ "LM (batch size 5)" as ("LM", 5); None: a model of which no epoch is known."""
+    """Return "LM (batch size 5)" as ("LM", 5); None for a model with unknown epochs."""
     match = re.fullmatch(r"(\S+) \(batch size (\d{1,9})\)", model)
     return (match[1], int(match[2])) if match and match[1] in SAMPLES and int(match[2]) else None
 
 
 def adaptation(jobs: Sequence[Job], table: Throughputs, types: Sequence[str]) -> Adaptation | None:
-    """The regimes of the jobs; None where some model is not one of Shockwave's, or none has a mode."""
-    known = [named(job.model) for job in jobs]
-    if not any(job.mode for job in jobs) or None in known:
+    """Return the regimes of the jobs; None if a model is not one of Shockwave's, or if all jobs lack a mode."""
+    lookup = [named(job.model) for job in jobs]
+    if not any(job.mode for job in jobs) or None in lookup:
         return None
     patterns = []
-    for job, name in zip(jobs, known, strict=True):
+    for job, name in zip(jobs, lookup, strict=True):
         assert name is not None
-        found = _pattern(job, *name)
-        able = all((f"{name[0]} (batch size {batch})", job.gpus) in table.rates for batch in found.batches)
-        # A batch size that was not measured is refused there: the job stays as it is.
-        patterns.append(found if able else _constant(name[1]))
+        result = _pattern_of_job(job, *name)
+        able = all((f"{name[0]} (batch size {batch})", job.gpus) in table.rates for batch in result.batches)
+        # A batch size without a measurement is refused there: the job keeps its present one.
+        patterns.append(result if able else _constant_pattern(name[1]))
     regimes = max(len(one.batches) for one in patterns)
     rates = np.zeros((len(jobs), regimes, len(types), 2), dtype=np.int64)
-    for j, (job, name, one) in enumerate(zip(jobs, known, patterns, strict=True)):
+    for j, (job, name, one) in enumerate(zip(jobs, lookup, patterns, strict=True)):
         assert name is not None
         for g, batch in enumerate(one.batches):
             rate = table.rates[f"{name[0]} (batch size {batch})", job.gpus]
             rates[j, g] = [in_digits(rate[kind]) for kind in types]
-    wants_from, wants = _rows([one.wants for one in patterns])
-    believed_from, believed = _rows([one.believed for one in patterns])
+    wants_from, wants = _padded_rows([one.wants for one in patterns])
+    believed_from, believed = _padded_rows([one.believed for one in patterns])
     return Adaptation(
-        samples=ints(SAMPLES[name[0]] for name in known if name),
+        samples=ints(SAMPLES[name[0]] for name in lookup if name),
         batch=np.array([one.batches + [0] * (regimes - len(one.batches)) for one in patterns], dtype=np.int64),
         rate=rates[..., 0],
         fine=rates[..., 1],
@@ -132,37 +139,37 @@ def adaptation(jobs: Sequence[Job], table: Throughputs, types: Sequence[str]) ->
     )
 
 
-def _rows(patterns: Sequence[Sequence[tuple[int, int]]]) -> tuple[np.ndarray, np.ndarray]:
-    """Begins and regimes, jobs x changes; rows are filled up with changes that never come."""
+def _padded_rows(patterns: Sequence[Sequence[tuple[int, int]]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return begins and regimes, jobs x changes; rows are padded with changes that never happen."""
     width = max(map(len, patterns))
     full = [[*one, *[(UNLIMITED, one[-1][1])] * (width - len(one))] for one in patterns]
     table = np.array(full, dtype=np.int64).reshape(len(patterns), width, 2)
     return table[..., 0], table[..., 1]
 
 
-def _pattern(job: Job, model: str, batch: int) -> _Pattern:
+def _pattern_of_job(job: Job, model: str, batch: int) -> _Pattern:
     epochs = -(-job.steps // -(-SAMPLES[model] // batch))
     if job.mode == "accordion" and model in ACCORDION and batch != LARGEST[model]:
-        wants = _outside(critical(model, batch, epochs), 0)
-        believed = _outside(critical(model, batch, epochs, believed=True), int(epochs * FIRST_PART) + 1)
+        wants = _regimes_outside(critical(model, batch, epochs), 0)
+        believed = _regimes_outside(critical(model, batch, epochs, believed=True), int(epochs * FIRST_PART) + 1)
         return _Pattern([batch, LARGEST[model]], wants, believed)
     doubles = DOUBLES.get((model, batch, job.gpus), ()) if job.mode == "gns" else ()
     if not doubles:
-        return _constant(batch)
+        return _constant_pattern(batch)
     stages = [(0, 0), *((epoch, k + 1) for k, epoch in enumerate(doubles))]
-    seen = [stage for stage in stages if stage[0] < epochs]
-    if len(seen) > 2:
+    history = [stage for stage in stages if stage[0] < epochs]
+    if len(history) > 2:
         # In its table the last epoch of every stage but the first has the log's batch size.
-        seen = [stage for stage in seen if stage[0] < epochs - 1] + [(epochs - 1, 0)]
-    return _Pattern([batch * 2**k for k in range(len(stages))], stages, seen, ahead=1)
+        history = [stage for stage in history if stage[0] < epochs - 1] + [(epochs - 1, 0)]
+    return _Pattern([batch * 2**k for k in range(len(stages))], stages, history, ahead=1)
 
 
-def _constant(batch: int) -> _Pattern:
+def _constant_pattern(batch: int) -> _Pattern:
     return _Pattern([batch], [(0, 0)], [(0, 0)])
 
 
 def critical(model: str, batch: int, epochs: int, *, believed: bool = False) -> Segments:
-    """The segments of epochs in which accordion keeps the log's batch size."""
+    """Return the segments of epochs in which accordion keeps the log's batch size."""
     if model == "ResNet-18":
         return [(0, 10), (150, 160), (250, 260)]
     if model == "ResNet-50":
@@ -173,12 +180,12 @@ def critical(model: str, batch: int, epochs: int, *, believed: bool = False) -> 
     return [(0, first), *([(60, 70), (80, 90)] if believed else [])]
 
 
-def _outside(segments: Segments, first: int) -> list[tuple[int, int]]:
-    """Regime 0 in the segments and before the epoch `first`, regime 1 elsewhere."""
+def _regimes_outside(segments: Segments, first: int) -> list[tuple[int, int]]:
+    """Return regime 0 in the segments and before the epoch `first`, regime 1 elsewhere."""
     borders = sorted({0, first, *(border for segment in segments for border in segment)})
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for epoch in borders:
         regime = int(epoch >= first and not any(start <= epoch < end for start, end in segments))
-        if not found or found[-1][1] != regime:
-            found.append((epoch, regime))
-    return found
+        if not result or result[-1][1] != regime:
+            result.append((epoch, regime))
+    return result

@@ -1,11 +1,11 @@
 """Logs of jobs that do steps: Gavel's and Shockwave's traces, and own CSV files.
 
-A trace of Gavel has a line for each job and no header; tabs separate type, command, (folder,) argument, whether it
-needs data, steps, GPUs, weight, deadline, arrival. Its MSR traces have neither folder, weight nor deadline, and the
-arrival before the GPUs; Shockwave's have a mode after the GPUs and a duration before the arrival.
+A trace of Gavel has a line for each job, without a header. Tabs separate type, command, (folder,) argument, need of
+data, steps, GPUs, weight, deadline, arrival. Its MSR traces lack folder, weight and deadline, and have the arrival
+before the GPUs. Shockwave's have a mode after the GPUs and a duration before the arrival.
 
 An own log is a CSV file with the columns `model`, `submit` (s) and `gpus`, and `steps` or `duration` (s, on the type
-that is measured_on); `weight` is optional.
+`measured_on`); `weight` is optional.
 """
 
 from __future__ import annotations
@@ -29,21 +29,24 @@ from mlsched_rounds.simulation.workload import MICRO, PICO, PPM, Workload, in_di
 
 #: Most jobs of a log.
 MOST_JOBS = 1_000_000
-#: Fields of a line -> (model, steps, gpus, weight, submit, mode) by position; None: there is none.
+#: Fields of a line -> (model, steps, gpus, weight, submit, mode) by position; None: missing.
 _LAYOUTS = {
     7: (0, 4, 6, None, 5, None),  # Gavel's MSR traces
     10: (0, 5, 6, 7, 9, None),  # Gavel
     12: (0, 5, 6, 8, 11, 7),  # Shockwave
 }
-#: How jobs of Shockwave's traces change their batch sizes.
+#: Batch-size modes of Shockwave's traces.
 MODES = ("static", "accordion", "gns")
-#: Where Gavel's mechanism begins to fill, where the cluster's text says nothing else.
+#: First type that Gavel's mechanism fills, unless the cluster's text gives an order.
 ORDER = ("v100", "p100", "k80")
 
 
 class Job(NamedTuple):
-    """A line: model, arrival (s), GPUs, steps or (of an own log) seconds alone, weight; where it stands; and the mode
-    of a trace of Shockwave."""
+    """A line of a log.
+
+    It has model, arrival (s), GPUs, steps or (of an own log) only seconds, weight, its place in the file, and the mode
+    of a trace of Shockwave.
+    """
 
     model: str
     submit: float
@@ -56,13 +59,13 @@ class Job(NamedTuple):
 
 
 def parse_types(text: str) -> dict[str, int]:
-    """ "v100=8,p100=16" as GPUs of each type, in that order; "8:16:24" is Gavel's v100, p100 and k80."""
+    """Parse "v100=8,p100=16" as GPUs of each type, in that order; "8:16:24" is Gavel's v100, p100 and k80."""
     if re.fullmatch(r"\d+:\d+:\d+", text):
         text = ",".join(f"{name}={count}" for name, count in zip(ORDER, text.split(":"), strict=True))
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for part in text.split(","):
         match = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d{1,9})\s*", part)
-        if match and match[1] in found:
+        if match and match[1] in result:
             raise InvalidInput(f"cluster: {shorten(text)}, expected each type once; {shorten(match[1])} is there twice")
         if not match:
             nodes = "; on nodes, a rule of rounds runs as round-by-round:rule=NAME" if "(" in text else ""
@@ -70,10 +73,10 @@ def parse_types(text: str) -> dict[str, int]:
                 f"cluster: {shorten(text)}, expected GPUs of each type, such as v100=8,p100=16,k80=24{nodes}"
             )
         if int(match[2]):
-            found[match[1]] = int(match[2])
-    if not found:
+            result[match[1]] = int(match[2])
+    if not result:
         raise InvalidInput(f"cluster: {shorten(text)}, expected at least one GPU")
-    return found
+    return result
 
 
 def read_jobs(
@@ -87,13 +90,20 @@ def read_jobs(
     adapt: bool = True,
     packing: bool = False,
 ) -> Workload:
-    """The jobs of a log on a cluster, with their rates of a table (`read_throughputs`).
+    """Read the jobs of a log on a cluster, with their rates from a table (`read_throughputs`).
 
-    cluster: GPUs of each type, "v100=8,p100=16,k80=24". limit: the first so many jobs. gpus: only jobs that hold so
-    many (0: all). measured_on: the type on which the durations of an own log were measured; without it, the type that
-    is fastest for each job. adapt: jobs of a trace of Shockwave change their batch sizes as it says (`batch_sizes`);
-    else they keep those with which they begin. packing: read the rates of pairs that share their GPUs, too. Times are
-    rounded to 10^-6 s.
+    Times are rounded to 10^-6 s.
+
+    Args:
+        path: Log file.
+        throughputs: Table of rates.
+        cluster: GPUs of each type, "v100=8,p100=16,k80=24".
+        limit: Read only the first `limit` jobs.
+        gpus: Read only jobs with this number of GPUs (0: all).
+        measured_on: Type on which the durations of an own log were measured; without it, each job's fastest type.
+        adapt: Jobs of a trace of Shockwave change their batch sizes by their modes (`batch_sizes`); otherwise they keep
+            the first.
+        packing: Also read the rates of pairs that share their GPUs.
     """
     table = throughputs if isinstance(throughputs, Throughputs) else read_throughputs(throughputs, pairs=packing)
     capacity = parse_types(cluster) if isinstance(cluster, str) else dict(cluster)
@@ -116,12 +126,12 @@ def read_jobs(
             rate = table.of(job.model, job.gpus)
         except InvalidInput as error:
             raise InvalidFile(f"{job.where}: {error}") from None
-        unit = _unit(max(rate[name] for name in capacity))
+        unit = _unit_of_steps(max(rate[name] for name in capacity))
         per_job.append(unit)
         if unit > 1:
             units[job.model] = max(unit, units.get(job.model, 1))
         rates.append([in_digits(rate[name] / unit) for name in capacity])
-        steps.append(max(1, round((job.steps or _steps(job, rate, measured_on)) / unit)))
+        steps.append(max(1, round((job.steps or _steps_of_job(job, rate, measured_on)) / unit)))
     keys = [(job.model, job.gpus) for job in jobs]
     digits = np.array(rates, dtype=np.int64).reshape(len(jobs), len(capacity), 2)
     return Workload(
@@ -134,8 +144,8 @@ def read_jobs(
         fine=digits[:, :, 1],
         weight=ints(round(job.weight * PPM) for job in jobs),
         models=tuple(job.model for job in jobs),
-        adaptation=_adaptation(jobs, steps, table, tuple(capacity)) if adapt and not units else None,
-        packing=_packing(keys, per_job, table, tuple(capacity)) if packing else None,
+        adaptation=_adaptation_of_jobs(jobs, steps, table, tuple(capacity)) if adapt and not units else None,
+        packing=_packing_rates(keys, per_job, table, tuple(capacity)) if packing else None,
         source=f"{Path(path).name} with {Path(table.source).name}"
         + (f", jobs on {gpus} GPUs" if gpus else "")
         + (f", the first {limit}" if limit is not None else "")
@@ -143,13 +153,15 @@ def read_jobs(
     )
 
 
-def _adaptation(jobs: list[Job], steps: list[int], table: Throughputs, types: tuple[str, ...]) -> Adaptation | None:
-    found = [batch_sizes.Job(job.model, job.gpus, of, job.mode) for job, of in zip(jobs, steps, strict=True)]
-    return batch_sizes.adaptation(found, table, types)
+def _adaptation_of_jobs(
+    jobs: list[Job], steps: list[int], table: Throughputs, types: tuple[str, ...]
+) -> Adaptation | None:
+    result = [batch_sizes.Job(job.model, job.gpus, of, job.mode) for job, of in zip(jobs, steps, strict=True)]
+    return batch_sizes.adaptation(result, table, types)
 
 
-def _packing(keys: Sequence[Key], units: Sequence[int], table: Throughputs, types: Sequence[str]) -> Packing:
-    """The rates of pairs of jobs with these keys in a table; unit: how many steps each job counts as one."""
+def _packing_rates(keys: Sequence[Key], units: Sequence[int], table: Throughputs, types: Sequence[str]) -> Packing:
+    """Return the rates of pairs of jobs with these keys in a table. `units`: steps that each job counts as one."""
     groups = sorted(set(keys))
     number = {key: place for place, key in enumerate(groups)}
     unit = dict(zip(keys, units, strict=True))
@@ -165,16 +177,16 @@ def _packing(keys: Sequence[Key], units: Sequence[int], table: Throughputs, type
     return Packing(group=ints(number[key] for key in keys), rate=digits[0], fine=digits[1])
 
 
-def _unit(rate: float) -> int:
-    """The power of ten by which steps are counted, at most 9,007 per second: ends shift by less than 1 ms."""
+def _unit_of_steps(rate: float) -> int:
+    """Return the power of ten by which steps are counted, at most 9,007 per second: ends shift by less than 1 ms."""
     unit = 1
     while rate * PICO > EXACT * unit:
         unit *= 10
     return unit
 
 
-def _steps(job: Job, rate: Mapping[str, float], measured_on: str) -> int:
-    """The steps that a job of a known duration does."""
+def _steps_of_job(job: Job, rate: Mapping[str, float], measured_on: str) -> int:
+    """Return the steps of a job with a known duration."""
     pace = rate[measured_on] if measured_on else max(rate.values())
     if not pace:
         raise InvalidFile(f"{job.where}: model {job.model!r} does not run on {measured_on or 'any type'}; give steps")
@@ -184,7 +196,7 @@ def _steps(job: Job, rate: Mapping[str, float], measured_on: str) -> int:
 def _jobs(path: str | os.PathLike[str]) -> Iterator[Job]:
     with Text(path) as text:
         names = csv_header(text, separator_of(text))
-        lines = _own(text) if {"model", "submit"} & set(names) else _tabs(text)
+        lines = _csv_rows(text) if {"model", "submit"} & set(names) else _trace_rows(text)
         for count, job in enumerate(lines):
             if count >= MOST_JOBS:
                 text.fail(f"has more than {MOST_JOBS} jobs", "give limit")
@@ -195,8 +207,8 @@ def _jobs(path: str | os.PathLike[str]) -> Iterator[Job]:
             yield job
 
 
-def _tabs(text: Text) -> Iterator[Job]:
-    """The lines of a trace of Gavel or Shockwave."""
+def _trace_rows(text: Text) -> Iterator[Job]:
+    """Yield the lines of a trace of Gavel or Shockwave."""
     for line in text.lines():
         if line.isspace():
             continue
@@ -211,47 +223,47 @@ def _tabs(text: Text) -> Iterator[Job]:
             text.bad("mode", mode, f"expected one of {', '.join(MODES)}")
         yield Job(
             text.label("model", model),
-            _seconds(text, "arrival", submit or ""),
+            _parse_seconds(text, "arrival", submit or ""),
             text.whole("scale factor", gpus or ""),
-            _count(text, "steps", steps or ""),
+            _parse_count(text, "steps", steps or ""),
             0.0,
-            1.0 if weight is None else _seconds(text, "weight", weight),
+            1.0 if weight is None else _parse_seconds(text, "weight", weight),
             f"{text.name}, line {text.line}",
             mode or "",
         )
 
 
-def _own(text: Text) -> Iterator[Job]:
-    """The rows of an own log."""
+def _csv_rows(text: Text) -> Iterator[Job]:
+    """Yield the rows of an own log."""
     separator = separator_of(text)
     names = csv_header(text, separator)
     amount = "steps" if "steps" in names else "duration"
     columns = ["model", "submit", "gpus", amount, *(["weight"] if "weight" in names else [])]
     lacks = dict.fromkeys(columns, "give the columns model, submit, gpus, and steps or duration")
     for model, submit, gpus, much, *weight in csv_rows(text, columns, lacks, separator):
-        seconds = _seconds(text, "duration", much) if amount == "duration" else 0.0
+        seconds = _parse_seconds(text, "duration", much) if amount == "duration" else 0.0
         if amount == "duration" and not seconds:
             text.bad("duration", much, "expected above 0")
         yield Job(
             text.label("model", model),
-            _seconds(text, "submit", submit),
+            _parse_seconds(text, "submit", submit),
             text.whole("gpus", gpus),
-            _count(text, "steps", much) if amount == "steps" else 0,
+            _parse_count(text, "steps", much) if amount == "steps" else 0,
             seconds,
-            _seconds(text, "weight", weight[0]) if weight else 1.0,
+            _parse_seconds(text, "weight", weight[0]) if weight else 1.0,
             f"{text.name}, line {text.line}",
         )
 
 
-def _count(text: Text, column: str, value: str) -> int:
+def _parse_count(text: Text, column: str, value: str) -> int:
     count = text.whole(column, value)
     if count < 1:
         text.bad(column, value, "expected at least 1")
     return count
 
 
-def _seconds(text: Text, column: str, value: str) -> float:
-    """A number >= 0, finer than `Text.milliseconds`."""
+def _parse_seconds(text: Text, column: str, value: str) -> float:
+    """Parse a number >= 0, finer than `Text.milliseconds`."""
     try:
         seconds = float(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A run of Gavel's rounds under a policy of shares: when it is asked, and who then runs."""
+"""A simulation of Gavel's rounds under a policy of shares: when it is called, and the jobs that then run."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mlsched_rounds.simulation.options import Options
 from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import MICRO, PPM, Workload
 
-#: Rounds in which nothing runs, or all that runs fails, and nothing can come, after which a run is stuck.
+#: Rounds that are empty or fail completely, without future arrivals, after which a run is stuck.
 MOST_IDLE = 100
 
 
 class Mechanism:
-    """Who runs in each round, by accounts and shares. `calls`: when the policy was asked, and what it gave."""
+    """The jobs of each round, by accounts and shares. `calls`: calls of the policy with their answers."""
 
     def __init__(self, rounds: Rounds, workload: Workload, options: Options, policy: Policy) -> None:
         self.rounds, self.workload, self.options, self.policy = rounds, workload, options, policy
@@ -38,11 +38,11 @@ class Mechanism:
 
     @property
     def decided(self) -> int:
-        """How often the policy was asked about jobs."""
+        """Return the number of calls with jobs."""
         return sum(bool(jobs) for _, jobs, _ in self.calls)
 
-    def _seen(self) -> Floats:
-        """Rates as the policy sees them."""
+    def _visible_rates(self) -> Floats:
+        """Return the rates as the policy sees them."""
         rate, w = self.rounds.rate, self.workload
         if not self.policy.aware:
             one = rate[:, :1] if self.options.unaware == "first" else (rate @ w.capacity / w.capacity.sum())[:, None]
@@ -50,12 +50,12 @@ class Mechanism:
         return np.where(w.gpus[:, None] <= w.capacity, rate, 0.0) if self.options.oversized == "excluded" else rate
 
     def asked(self, rows: IntArray) -> Asked:
-        """What the policy is asked now; rows: of the accounts."""
+        """Return the policy's input; `rows`: of the accounts."""
         r, w = self.rounds, self.workload
         packs = self.policy.packs
         return Asked(
             jobs=r.active,
-            rate=self._seen()[r.active],
+            rate=self._visible_rates()[r.active],
             gpus=w.gpus[r.active],
             weight=w.weight[r.active] / PPM,
             remaining=np.array([r.remaining[j] for j in r.active.tolist()], dtype=np.float64),
@@ -69,7 +69,7 @@ class Mechanism:
         )
 
     def begin(self) -> None:
-        """Reset accounts and shares where that is due, and begin the round."""
+        """Reset accounts and shares if that is due, and begin the round."""
         r = self.rounds
         rows = r.accounts.rows(r.active)
         if self.policy.packs:
@@ -99,13 +99,15 @@ class Mechanism:
             )
 
     def stuck(self) -> str:
-        """What holds a run up in which jobs wait, nothing runs and nothing will arrive, and what helps."""
+        """Explain why waiting jobs never start although the cluster is idle and arrivals have ended, and suggest a
+        remedy.
+        """
         r, w = self.rounds, self.workload
         job = int(r.active[0])
         shares = r.accounts.share[r.accounts.row((job,))]
-        given = [name for name, share in zip(w.types, shares, strict=True) if share > 0]
+        inputs = [name for name, share in zip(w.types, shares, strict=True) if share > 0]
         model = f" ({w.models[job]})" if w.models else ""
-        where = f"on {r.gpus[job]} GPUs was given {', '.join(given) or 'no type'} of {w.cluster}, where it cannot run"
+        where = f"on {r.gpus[job]} GPUs was given {', '.join(inputs) or 'no type'} of {w.cluster}, where it cannot run"
         return (
             f"{self.policy.name}: at {r.now:.10g} s nothing runs, nothing will arrive and "
             f"{len(r.active)} of {len(r.gpus)} jobs wait: job {job}{model} {where}; "
@@ -114,7 +116,7 @@ class Mechanism:
 
 
 def rounds_of(workload: Workload, options: Options) -> Rounds:
-    """The simulator of a workload, before anything has happened."""
+    """Return the simulator of a workload in its first state."""
     return Rounds(
         (workload.submit / MICRO).tolist(),
         workload.steps.tolist(),
@@ -128,7 +130,7 @@ def rounds_of(workload: Workload, options: Options) -> Rounds:
 
 
 def play(workload: Workload, policy: Policy, options: Options) -> Mechanism:
-    """A whole run; Stuck where no job will ever run again."""
+    """Run a complete simulation; raise Stuck if the remaining jobs can never run."""
     rounds = rounds_of(workload, options)
     mechanism = Mechanism(rounds, workload, options, policy)
     idle = 0

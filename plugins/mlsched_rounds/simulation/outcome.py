@@ -1,4 +1,4 @@
-"""What a run of rounds comes to: per-job columns, and figures of merit."""
+"""Results of a simulation of rounds: per-job columns and metrics."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from mlsched_rounds.simulation.workload import MICRO, Workload
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value for each job, times in s.
+    """Return column name -> one value for each job, times in s.
 
     start, end: since the clock began (nan: never); completion: from arrival to end, nan for a job that was dropped;
-    gpu_seconds: that it ran, half of them for a job that shares its GPUs; slices: rounds in which it ran; moves: how
-    often on another type than the time before; dropped: 1 for a job that the world gave up on (Gavel: after five failed
-    slices in a row).
+    gpu_seconds: of running, half of them for a job that shares its GPUs; slices: rounds in which it ran; moves: number
+    of changes of type; dropped: 1 for a job that the simulator gave up (Gavel: after five failed slices in a row).
     """
     c, count = log.columns(), len(workload.submit)
     start, end = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(start, c["job"], c["start"] / MICRO)
     np.maximum.at(end, c["job"], c["end"] / MICRO)
     ran = c["failed"] == 0
-    dropped = ~_finished(workload, c["job"][ran], c["steps"][ran])
+    dropped = ~_finished_jobs(workload, c["job"][ran], c["steps"][ran])
     seconds = _gpu_seconds(workload, c)
     order = np.lexsort([c["start"], c["job"]])
     job, kind = c["job"][order], c["type"][order]
-    moved = (job[1:] == job[:-1]) & (kind[1:] != kind[:-1])
+    moves = (job[1:] == job[:-1]) & (kind[1:] != kind[:-1])
     return {
         "submit": workload.submit / MICRO,
         "start": np.where(np.isfinite(start), start, np.nan),
@@ -39,19 +38,19 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
         "completion": np.where(dropped, np.nan, end - workload.submit / MICRO),
         "gpu_seconds": np.bincount(c["job"], weights=seconds, minlength=count),
         "slices": np.bincount(c["job"], minlength=count),
-        "moves": np.bincount(job[1:][moved], minlength=count),
+        "moves": np.bincount(job[1:][moves], minlength=count),
         "dropped": dropped.astype(np.int64),
     }
 
 
 def _gpu_seconds(workload: Workload, columns: dict[str, IntArray]) -> npt.NDArray[np.float64]:
-    """GPU-seconds of each row of the log; two jobs that share their GPUs have half of them each."""
+    """Return the GPU-seconds of each row of the log; two jobs that share their GPUs have half of them each."""
     seconds = (columns["end"] - columns["start"]) / MICRO * workload.gpus[columns["job"]]
     return np.asarray(np.where(columns["partner"] >= 0, seconds / 2, seconds))
 
 
-def _finished(workload: Workload, job: IntArray, steps: IntArray) -> npt.NDArray[np.bool_]:
-    """Which jobs have done all their steps; slices in the order in which they were run."""
+def _finished_jobs(workload: Workload, job: IntArray, steps: IntArray) -> npt.NDArray[np.bool_]:
+    """Return the jobs that have done all their steps; slices are in the order of running."""
     if workload.adaptation is None:
         return np.asarray(np.bincount(job, weights=steps, minlength=len(workload.steps)) >= workload.steps)
     progress = Progress(workload.adaptation, workload.steps)
@@ -61,31 +60,33 @@ def _finished(workload: Workload, job: IntArray, steps: IntArray) -> npt.NDArray
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
-    """Figures of merit, times in s.
+    """Return the metrics, times in s.
 
-    mean_completion_s: mean of the completion times of jobs that were not dropped (Gavel's average JCT); makespan_s: end
-    of the last round; utilisation: GPU-seconds in which jobs ran over all GPUs' time from the first arrival to that
-    end; packed_slices: slices of jobs that shared their GPUs, if there are any; lease_kept: the share of slices on the
-    GPUs of the round before; worst_slowdown: largest completion time over the job's shortest duration;
-    finish_time_fairness: worst finish-time ratio, and share of the jobs above 1 (see `metrics`; the exclusive time is
-    the shortest duration, and dropped jobs are left out).
+    - mean_completion_s: mean of the completion times of jobs that were not dropped (Gavel's average JCT).
+    - makespan_s: end of the last round.
+    - utilisation: GPU-seconds in which jobs ran over all GPUs' time from the first arrival to that end.
+    - packed_slices: slices of jobs that shared their GPUs, if any.
+    - lease_kept: share of slices on the GPUs of the round before.
+    - worst_slowdown: largest completion time over the job's shortest duration.
+    - finish_time_fairness: worst finish-time ratio, and share of the jobs above 1 (see `metrics`). The exclusive time
+      is the shortest duration, and dropped jobs are left out.
     """
     table, c = jobs(workload, log), log.columns()
-    done = table["completion"][table["dropped"] == 0]
+    progress = table["completion"][table["dropped"] == 0]
     first = int(workload.submit[0]) / MICRO if len(workload.submit) else 0.0
     end = float(c["end"].max(initial=0)) / MICRO
     time = int(workload.capacity.sum()) * (end - first)
     per_type = np.bincount(c["type"], weights=_gpu_seconds(workload, c), minlength=len(workload.types))
     slowdown = table["completion"] / workload.shortest
-    ended = table["dropped"] == 0
-    submit, stay = table["submit"][ended], table["completion"][ended]
-    fair = finish_time_fairness(submit, submit + stay, workload.shortest[ended], float(workload.capacity.sum()))
+    ends = table["dropped"] == 0
+    submit, stay = table["submit"][ends], table["completion"][ends]
+    fair = finish_time_fairness(submit, submit + stay, workload.shortest[ends], float(workload.capacity.sum()))
     return {
         "jobs": len(workload.submit),
-        "mean_completion_s": float(done.mean()) if done.size else None,
+        "mean_completion_s": float(progress.mean()) if progress.size else None,
         "makespan_s": end,
-        "completion_percentiles_s": percentiles(done),
-        "worst_slowdown": float(np.nanmax(slowdown)) if done.size else None,
+        "completion_percentiles_s": percentiles(progress),
+        "worst_slowdown": float(np.nanmax(slowdown)) if progress.size else None,
         **({"finish_time_fairness": fair} if fair else {}),
         "utilisation": float(table["gpu_seconds"].sum()) / time if time > 0 else 0.0,
         "gpu_hours": {name: float(seconds) / 3600 for name, seconds in zip(workload.types, per_type, strict=True)},
@@ -99,30 +100,30 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def complete(workload: Workload, log: Log) -> bool:
-    """Whether no job was dropped; only such runs are held to the bound."""
+    """Return whether all jobs were completed; the bounds apply only to such runs."""
     return not jobs(workload, log)["dropped"].any()
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
-    """Samples for plots of distributions."""
+    """Return samples for plots of distributions."""
     table = jobs(workload, log)
-    done = table["dropped"] == 0
+    progress = table["dropped"] == 0
     return {
-        "completion time [s]": table["completion"][done],
-        "completion time / shortest duration": (table["completion"] / workload.shortest)[done],
+        "completion time [s]": table["completion"][progress],
+        "completion time / shortest duration": (table["completion"] / workload.shortest)[progress],
     }
 
 
 def table(workload: Workload, log: Log) -> dict[str, Any]:
-    """What came of every job, one array a column; units stand at the end of the names."""
-    found = jobs(workload, log)
+    """Return the results of every job, one array per column; names end in their units."""
+    result = jobs(workload, log)
     timed = ("submit", "start", "end", "completion")
-    named = {"model": np.array(workload.models)} if workload.models else {}
+    names = {"model": np.array(workload.models)} if workload.models else {}
     return {
         "job": np.arange(len(workload.submit)),
-        **named,
+        **names,
         "gpus": workload.gpus,
         "steps": workload.steps,
-        **{f"{name}_s" if name in timed else name: values for name, values in found.items()},
+        **{f"{name}_s" if name in timed else name: values for name, values in result.items()},
         "shortest_s": workload.shortest,
     }

@@ -1,4 +1,4 @@
-"""Rates of pairs of jobs that share their GPUs, as Gavel measured them."""
+"""Rates of pairs of jobs that share their GPUs, as measured by Gavel."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class Packing(Record):
 
     @functools.cached_property
     def rates(self) -> Floats:
-        """Steps per second, groups x groups x types."""
+        """Return the steps per second, shape (groups, groups, types)."""
         exact = [int(rate) * PICO + int(fine) for rate, fine in zip(self.rate.flat, self.fine.flat, strict=True)]
-        found: Floats = np.array([digits / PICO**2 for digits in exact], dtype=np.float64).reshape(self.rate.shape)
-        return found
+        result: Floats = np.array([digits / PICO**2 for digits in exact], dtype=np.float64).reshape(self.rate.shape)
+        return result
 
     def together(self, first: int, second: int) -> Floats:
-        """Steps per second of two jobs while they share their GPUs, 2 x types; 0 where they do not fit."""
+        """Return the steps per second of two jobs that share their GPUs, shape (2, types); 0 if they do not fit."""
         a, b = int(self.group[first]), int(self.group[second])
         return np.stack([self.rates[a, b], self.rates[b, a]])
 
     @functools.cached_property
     def best(self) -> Floats:
-        """Steps per second of each job beside its best partner among the other jobs, jobs x types."""
+        """Return the steps per second of each job beside its best partner among the other jobs, shape (jobs, types)."""
         members = np.bincount(self.group, minlength=len(self.rate))
-        found = np.zeros((len(self.group), self.rate.shape[2]))
+        result = np.zeros((len(self.group), self.rate.shape[2]))
         for group in np.unique(self.group).tolist():
             partners = np.flatnonzero(members - (np.arange(len(members)) == group) > 0)
-            found[self.group == group] = self.rates[group, partners].max(axis=0, initial=0.0)
-        return found
+            result[self.group == group] = self.rates[group, partners].max(axis=0, initial=0.0)
+        return result

@@ -1,4 +1,4 @@
-"""The rounds question, as the world of rounds asks it: one configuration for each type and number of GPUs."""
+"""The rounds instance of a simulation: one configuration for each type and number of GPUs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mlsched_rounds.simulation.options import Options
 from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import Workload
 
-#: The largest weight of the question.
+#: The largest weight of the instance.
 MOST_WEIGHT = 10**6
 
 
 def whole(weight: IntArray) -> IntArray:
-    """Weights as the question has them: the least whole numbers in the same ratio, at most 10^6 (then rounded)."""
+    """Convert weights to the least integers in the same ratio, at most 10^6 (then rounded)."""
     least: IntArray = weight // np.gcd.reduce(weight) if len(weight) else weight
     most = int(least.max(initial=1))
     if most <= MOST_WEIGHT:
         return least
-    scaled: IntArray = np.maximum(1, np.rint(least * (MOST_WEIGHT / most))).astype(np.int64)
-    return scaled
+    scale: IntArray = np.maximum(1, np.rint(least * (MOST_WEIGHT / most))).astype(np.int64)
+    return scale
 
 
 class Asker:
@@ -38,23 +38,25 @@ class Asker:
         self.weight = whole(workload.weight)
 
     def ask(self, rounds: Rounds) -> Instance:
-        """The round that begins now."""
+        """Return the instance of the round that begins now."""
         w, jobs = self.workload, rounds.active
-        # A job that holds its GPUs for empty slices (`Options.emptied`) still asks for them: for a step.
-        left = ints(max(1, rounds.remaining[j]) for j in jobs.tolist())
-        done = w.steps[jobs] - left if rounds.progress is None else ints(rounds.progress.done[j] for j in jobs.tolist())
-        held = np.full(len(w.submit), -1)
+        # A job that keeps its GPUs for empty slices (`Options.emptied`) still requests them: for a step.
+        rest = ints(max(1, rounds.remaining[j]) for j in jobs.tolist())
+        progress = (
+            w.steps[jobs] - rest if rounds.progress is None else ints(rounds.progress.done[j] for j in jobs.tolist())
+        )
+        usage = np.full(len(w.submit), -1)
         for kind, before in enumerate(rounds.held):
             for (job,) in before:
-                held[job] = int(np.flatnonzero((self.type == kind) & (self.size == w.gpus[job]))[0])
+                usage[job] = int(np.flatnonzero((self.type == kind) & (self.size == w.gpus[job]))[0])
         return from_rates(
             rounds.rate[jobs][:, self.type] * (w.gpus[jobs, None] == self.size),
             Configurations(self.type, self.size, w.capacity),
             State(
-                remaining=left,
-                done=done,
+                remaining=rest,
+                done=progress,
                 age=rounds.now - np.array([rounds.arrival[j] for j in jobs.tolist()]),
-                current=held[jobs],
+                current=usage[jobs],
                 restarts=np.zeros(len(jobs), dtype=np.int64),
                 restart_seconds=np.full(len(jobs), float(self.options.resume)),
                 weight=self.weight[jobs],
@@ -65,5 +67,5 @@ class Asker:
         )
 
     def kinds(self, plan: Plan) -> IntArray:
-        """The type on which each job of the last instance runs, -1: it waits."""
+        """Return the type on which each job of the last instance runs, -1: it waits."""
         return np.where(plan.config >= 0, self.type[plan.config], -1)

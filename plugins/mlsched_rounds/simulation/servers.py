@@ -1,4 +1,4 @@
-"""Which GPUs of a type the jobs of a round hold: leases are kept where they can be, larger jobs choose first."""
+"""GPUs of a type for the jobs of a round: leases are kept if possible, and larger jobs choose first."""
 
 from __future__ import annotations
 
@@ -12,30 +12,34 @@ One = TypeVar("One", bound=Hashable)
 def assign(
     jobs: Sequence[tuple[One, int]], gpus: int, before: Mapping[One, tuple[int, ...]], runs: Set[One]
 ) -> dict[One, tuple[int, ...]]:
-    """GPUs, by number within the type, for the jobs of a type in the coming round.
+    """Return the GPUs, by number within the type, for the jobs of a type in the coming round.
 
-    jobs: (job or pair, GPUs it needs) in the order in which they were taken; gpus: of the type, numbered server by
-    server; before: what jobs held on this type in the round before; runs: those that get GPUs at all. Groups of jobs of
-    one size are served one after the other, the largest first: in each, first those whose GPUs of before are still free
-    keep them, then the others take the first free ones.
+    Groups of jobs of one size are served one after the other, the largest first. In each group, jobs whose earlier GPUs
+    are still free keep them; then the others take the first free ones.
+
+    Args:
+        jobs: (job or pair, its number of GPUs) in the order of the mechanism.
+        gpus: GPUs of the type, numbered server by server.
+        before: GPUs of each job on this type in the round before.
+        runs: Jobs that get GPUs at all.
     """
-    held: dict[One, tuple[int, ...]] = {}
-    taken: set[int] = set()
+    usage: dict[One, tuple[int, ...]] = {}
+    selection: set[int] = set()
     pointer = 0
     for size in sorted({size for _, size in jobs}, reverse=True):
         group = [job for job, its in jobs if its == size]
         for job in group:
-            if job in before and taken.isdisjoint(before[job]):
-                held[job] = before[job]
-                taken.update(before[job])
+            if job in before and selection.isdisjoint(before[job]):
+                usage[job] = before[job]
+                selection.update(before[job])
         for job in group:
-            if job in held or job not in runs:
+            if job in usage or job not in runs:
                 continue
-            chosen: list[int] = []
-            while len(chosen) < size and pointer < gpus:
-                if pointer not in taken:
-                    chosen.append(pointer)
+            choice: list[int] = []
+            while len(choice) < size and pointer < gpus:
+                if pointer not in selection:
+                    choice.append(pointer)
                 pointer += 1
-            taken.update(chosen)
-            held[job] = tuple(chosen)
-    return held
+            selection.update(choice)
+            usage[job] = tuple(choice)
+    return usage

@@ -1,4 +1,4 @@
-"""Workloads of rounds: of logs with a table of throughputs, and synthetic ones."""
+"""Workloads of rounds: logs with a table of throughputs, and synthetic ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def from_file(
     adapt: bool = True,
     packing: bool = False,
 ) -> Workload:
-    """The jobs of a log on GPUs of several types (`files.read_jobs`)."""
+    """Read the jobs of a log on GPUs of several types (`files.read_jobs`)."""
     if not throughputs:
         raise InvalidInput(
             f"{path}: give throughputs=TABLE, a JSON file of Gavel or a CSV file with the columns model, gpus and one "
@@ -50,7 +50,7 @@ def from_file(
 
 
 def from_trace(trace: Any, nodes: Any, *, seed: int = 0) -> Workload:
-    """Logs of jobs alone say no rates: InvalidInput."""
+    """Raise InvalidInput: logs of jobs lack rates."""
     raise InvalidInput("rounds: runs logs with a table of throughputs; give the path of the log, and throughputs=TABLE")
 
 
@@ -63,9 +63,14 @@ def mixed(
     load: Annotated[float, Range(0.01, 100)] = 0.9,
     hours: Annotated[float, Range(0.001, 1000)] = 0.5,
 ) -> Workload:
-    """Jobs of four models at random times: models gain differently from fast types; half of the jobs hold one GPU.
+    """Draw jobs of four models at random times: models gain differently from fast types; half of the jobs use one GPU.
 
-    load: GPU time asked for, on the fastest type, over that of all GPUs while jobs arrive. hours: median duration.
+    Args:
+        seed: Seed of the draws.
+        jobs: Number of jobs.
+        cluster: GPUs of each type.
+        load: Requested GPU time, on the fastest type, over that of all GPUs while jobs arrive.
+        hours: Median duration.
     """
     rng = np.random.default_rng(seed)
     capacity = parse_types(cluster)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of small workloads of rounds and of the world's options, and rules that act at random."""
+"""Hypothesis strategies of small workloads of rounds and of simulator options, and random schedulers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy[Workload]:
-    """Workloads in which each job fits some type; few distinct numbers, so that bursts and ties are common."""
+    """Generate workloads in which each job fits some type; few distinct numbers make bursts and ties common."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -41,7 +41,7 @@ def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy
         adapts, packs = draw(st.booleans(), label="adapts"), draw(st.booleans(), label="packs")
         return Workload(
             adaptation=draw(_adaptations(rate)) if adapts else None,
-            packing=draw(_packings(rate, needs)) if packs and not adapts else None,
+            packing=draw(_pair_rates(rate, needs)) if packs and not adapts else None,
             types=tuple(f"t{m}" for m in range(kinds)),
             capacity=capacity,
             submit=np.sort(column(one_of(0, 0, 1, 5 * MICRO, 400 * MICRO, 3000 * MICRO))),
@@ -54,8 +54,8 @@ def workloads(*, jobs: int = 6, types: int = 3, gpus: int = 4) -> SearchStrategy
     return draw_workload()
 
 
-def _packings(rate: IntArray, gpus: IntArray) -> SearchStrategy[Packing]:
-    """Rates of every two jobs on as many GPUs: parts of those alone, slightly more, or none if they do not fit."""
+def _pair_rates(rate: IntArray, gpus: IntArray) -> SearchStrategy[Packing]:
+    """Generate rates of pairs with equal GPU counts: a part of the single rate, slightly more, or 0 if unfit."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -75,7 +75,7 @@ def _packings(rate: IntArray, gpus: IntArray) -> SearchStrategy[Packing]:
 
 
 def _adaptations(rate: IntArray) -> SearchStrategy[Adaptation]:
-    """Two or three batch sizes a job, that double; epochs of few steps, so that they change often."""
+    """Generate two or three batch sizes per job, which double; epochs of few steps, so that they change often."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -109,7 +109,7 @@ def _adaptations(rate: IntArray) -> SearchStrategy[Adaptation]:
 
 @functools.cache
 def options() -> SearchStrategy[Options]:
-    """Options of runs in which the solver is asked every round."""
+    """Generate options of runs in which the solver decides every round."""
     from hypothesis import strategies as st
 
     return st.builds(
@@ -123,12 +123,12 @@ def options() -> SearchStrategy[Options]:
 
 
 def roomy(workload: Workload) -> Workload:
-    """The same jobs, and room for all of them at once on every type."""
+    """Return the same jobs with enough GPUs for all of them at once on every type."""
     return dataclasses.replace(workload, capacity=np.full(len(workload.types), int(workload.gpus.sum())))
 
 
 def anything(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Jobs in random order, each in a random configuration that fits; one job at least runs."""
+    """Return jobs in random order, each in a random configuration that fits; at least one job runs."""
     room = Room(instance)
     for job in rng.permutation(len(instance.remaining)).tolist():
         fitting = room.fitting(job)

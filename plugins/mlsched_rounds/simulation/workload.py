@@ -1,4 +1,4 @@
-"""Jobs that do steps at a rate for each type of GPU, and how many GPUs there are of each type."""
+"""Jobs with step rates for each GPU type, and the number of GPUs of each type."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PPM = 10**6
 class Workload(Record):
     """Jobs in order of arrival on GPUs of several types (Gavel's world).
 
-    A job is done after `steps`; it holds `gpus[j]` GPUs of one type while it runs, and then does `rate[j, m]` steps per
-    second, 0 where it cannot run on the type. `fine` holds the digits of a measured rate beyond the twelfth: among jobs
-    that have had the same, the last digits of floats decide in Gavel's program. The order of the types is that in which
-    its mechanism fills them.
+    A job is done after `steps`. It uses `gpus[j]` GPUs of one type while it runs, and then does `rate[j, m]` steps per
+    second, 0 if it cannot run on the type. `fine` has the digits of a measured rate beyond the twelfth. Among jobs with
+    equal service, the last digits of floats decide in Gavel's program. Gavel's mechanism fills the types in their order
+    here.
     """
 
     kind: ClassVar[str] = "rounds.workload"
@@ -86,22 +86,22 @@ class Workload(Record):
 
     @functools.cached_property
     def rates(self) -> npt.NDArray[np.float64]:
-        """Steps per second, jobs x types."""
+        """Return the steps per second, shape (jobs, types)."""
         pairs = np.stack([self.rate.ravel(), self.fine.ravel()], axis=1)
         different, which = np.unique(pairs, axis=0, return_inverse=True)
         exact = [int(rate) * PICO + int(fine) for rate, fine in different]
         values = np.array([digits / PICO**2 for digits in exact], dtype=np.float64)  # of integers: rounded once
-        found: npt.NDArray[np.float64] = values[which.ravel()].reshape(self.rate.shape)
-        return found
+        result: npt.NDArray[np.float64] = values[which.ravel()].reshape(self.rate.shape)
+        return result
 
     @functools.cached_property
     def fits(self) -> npt.NDArray[np.bool_]:
-        """Whether the job can run on the type, jobs x types: it has a rate there, and there are so many GPUs."""
+        """Return whether the job can run on the type, shape (jobs, types): it has a rate and enough GPUs there."""
         return np.asarray((self.rate > 0) & (self.gpus[:, None] <= self.capacity))
 
     @functools.cached_property
     def shortest(self) -> npt.NDArray[np.float64]:
-        """Seconds that each job takes without a pause on the type that is fastest for it; inf: it fits nowhere."""
+        """Return the seconds of each job without a pause on its fastest type; inf: it does not fit on any type."""
         if self.adaptation is not None:
             seconds = np.where(self.fits, self.adaptation.seconds(self.steps), np.inf)
             return np.asarray(seconds.min(axis=1, initial=np.inf))
@@ -111,31 +111,30 @@ class Workload(Record):
 
     @property
     def cluster(self) -> str:
-        """The cluster in words."""
+        """Describe the cluster in words."""
         return ", ".join(f"{count} {name}" for name, count in zip(self.types, self.capacity.tolist(), strict=True))
 
 
 def never_start(workload: Workload) -> list[str]:
-    """Why some jobs can never start: no type has enough GPUs on which they run."""
-    found = []
+    """Explain which jobs can never start: every type has too few GPUs or cannot run them."""
+    result = []
     for j in np.flatnonzero(~workload.fits.any(axis=1)).tolist():
         able = [name for name, rate in zip(workload.types, workload.rate[j].tolist(), strict=True) if rate]
         where = f"and runs on {', '.join(able)}" if able else "and runs on no type"
-        found.append(f"job {j} needs {int(workload.gpus[j])} GPUs of one type {where}, of {workload.cluster}")
-    return found[:5]
+        result.append(f"job {j} needs {int(workload.gpus[j])} GPUs of one type {where}, of {workload.cluster}")
+    return result[:5]
 
 
 def overload(workload: Workload) -> list[str]:
-    """Whether more work arrives than the GPUs can do while jobs arrive: nothing is said, since rates depend on who
-    runs where; see the bound on the makespan."""
+    """Return an empty list: the load depends on the assignment of types; see the bound on the makespan."""
     return []
 
 
 def in_digits(rate: float) -> tuple[int, int]:
-    """A rate, steps per second, as `rate` and `fine`."""
+    """Return a rate, steps per second, as `rate` and `fine`."""
     return divmod(int(Decimal(repr(rate)).scaleb(24)), PICO)
 
 
 def in_micro(seconds: Any) -> int:
-    """Seconds as the nearest whole 10^-6 s."""
+    """Return seconds as the nearest integer number of 10^-6 s."""
     return round(float(seconds) * MICRO)

@@ -1,1 +1,1 @@
-"""Exact answers to the rounds question, and the linear programs of shares that published policies solve."""
+"""Exact solvers of the rounds problem, and the linear programs of published share policies."""

@@ -15,9 +15,9 @@ from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 
 Floats = npt.NDArray[np.float64]
-#: By how much HiGHS may be off in rows and reduced costs; its default is 1e-7.
+#: Tolerance of HiGHS in rows and reduced costs; its default is 1e-7.
 FEASIBLE = 1e-9
-#: Where a linear program has many optima: a vertex, or a point in the middle of them.
+#: Choice among many optima of a linear program: a vertex, or a point in the middle of them.
 Optimum = Literal["vertex", "interior"]
 
 
@@ -46,7 +46,7 @@ class Program:
     def add_columns(
         self, cost: Any, low: float | Floats = 0.0, high: float | Floats = np.inf, *, whole: bool = False
     ) -> IntArray:
-        """Columns of those costs; their numbers."""
+        """Add columns of these costs and return their numbers."""
         cost = np.asarray(cost, dtype=np.float64).ravel()
         self.cost.append(cost)
         self.column_low.append(np.broadcast_to(np.asarray(low, dtype=np.float64), cost.shape))
@@ -56,18 +56,18 @@ class Program:
         return np.arange(self.columns - len(cost), self.columns)
 
     def add_rows(self, low: Any, high: Any, count: int | None = None) -> IntArray:
-        """Empty rows between those limits, of arrays or `count` times a number; their numbers."""
-        given = np.broadcast_shapes(np.shape(low), np.shape(high)) if count is None else (count,)
-        self.row_low.append(np.broadcast_to(np.asarray(low, dtype=np.float64), given))
-        self.row_high.append(np.broadcast_to(np.asarray(high, dtype=np.float64), given))
-        self.rows += given[0]
-        return np.arange(self.rows - given[0], self.rows)
+        """Add empty rows between these limits, given as arrays or `count` times a number, and return their numbers."""
+        inputs = np.broadcast_shapes(np.shape(low), np.shape(high)) if count is None else (count,)
+        self.row_low.append(np.broadcast_to(np.asarray(low, dtype=np.float64), inputs))
+        self.row_high.append(np.broadcast_to(np.asarray(high, dtype=np.float64), inputs))
+        self.rows += inputs[0]
+        return np.arange(self.rows - inputs[0], self.rows)
 
     def put(self, rows: Any, columns: Any, values: Any) -> None:
-        """Entries of the matrix; arrays of one shape, or such that broadcast to one. Entries of 0 are left out."""
+        """Set entries of the matrix; the arrays must broadcast to one shape. Entries of 0 are left out."""
         i, j, v = np.broadcast_arrays(rows, columns, np.asarray(values, dtype=np.float64))
-        kept = v != 0
-        self.entries.append((i[kept], j[kept], v[kept]))
+        keep = v != 0
+        self.entries.append((i[keep], j[keep], v[keep]))
 
     def _lp(self, highspy: Any, maximise: bool) -> Any:
         from scipy.sparse import csc_matrix
@@ -99,9 +99,18 @@ class Program:
         gap: float = 0.0,
         limits: Limits = NO_LIMITS,
     ) -> Solved | None:
-        """The optimum, None where nothing is feasible. optimum: see `Optimum`. gap: relative, of integer programs.
+        """Return the optimum, or None if the program is infeasible.
 
-        Raises OutOfTime at the deadline, BackendError where HiGHS proves neither.
+        Args:
+            maximise: Maximise instead of minimise.
+            optimum: See `Optimum`.
+            deadline: Time limit.
+            gap: Relative gap of integer programs.
+            limits: Further limits of HiGHS.
+
+        Raises:
+            OutOfTime: The deadline passed.
+            BackendError: HiGHS proved neither.
         """
         try:
             return self.started(maximise=maximise, optimum=optimum, gap=gap, limits=limits).solve(deadline)
@@ -111,7 +120,7 @@ class Program:
     def started(
         self, *, maximise: bool = False, optimum: Optimum = "vertex", gap: float = 0.0, limits: Limits = NO_LIMITS
     ) -> Solver:
-        """The program inside HiGHS, to be solved, changed and solved again."""
+        """Return the program inside HiGHS, to be solved, changed and solved again."""
         highspy, highs = import_highspy(), new_highs(limits)
         highs.setOptionValue("mip_rel_gap", gap)
         highs.setOptionValue("mip_abs_gap", FEASIBLE)  # objectives are real
@@ -125,40 +134,40 @@ class Program:
 
 
 class Infeasible(Exception):
-    """No point satisfies all rows."""
+    """Error: the rows of a program contradict each other."""
 
 
 class Solver:
-    """A program inside HiGHS. Solves after changes go on from the basis of the last."""
+    """A program inside HiGHS. After changes, solves start from the last basis."""
 
     def __init__(self, highs: Any, rows: int) -> None:
         self._highs, self._rows = highs, rows
 
     def solve(self, deadline: Deadline | None = None) -> Solved:
-        """The optimum. Raises Infeasible, OutOfTime at the deadline, BackendError where HiGHS proves nothing."""
+        """Return the optimum. Raises Infeasible, OutOfTime at the deadline, BackendError if HiGHS fails to prove it."""
         highs, status = self._highs, import_highspy().HighsModelStatus
         if deadline is not None and (remaining := deadline.remaining()) is not None:
             highs.setOptionValue("time_limit", highs.getRunTime() + max(0.001, remaining))
         run(highs)
         if highs.getModelStatus() == status.kUnknown:
-            # The interior point method did not get close enough: a vertex then.
+            # The interior point method did not get close enough: use a vertex.
             highs.setOptionValue("run_crossover", "on")
             run(highs)
-        ended = highs.getModelStatus()
-        if ended in (status.kInfeasible, status.kUnboundedOrInfeasible):
+        ends = highs.getModelStatus()
+        if ends in (status.kInfeasible, status.kUnboundedOrInfeasible):
             raise Infeasible
-        if ended == status.kTimeLimit:
+        if ends == status.kTimeLimit:
             raise OutOfTime("highs: the time is over")
-        if ended != status.kOptimal:
-            raise BackendError(f"highs ended with {ended.name}: neither a proof nor a limit")
+        if ends != status.kOptimal:
+            raise BackendError(f"highs ended with {ends.name}: neither a proof nor a limit")
         solution = highs.getSolution()
         prices = np.asarray(solution.row_dual) if solution.dual_valid else np.zeros(self._rows)
         return Solved(highs.getInfo().objective_function_value, np.asarray(solution.col_value), prices)
 
     def change_entry(self, row: int, column: int, value: float) -> None:
-        """Another number in the matrix."""
+        """Change an entry of the matrix."""
         check(self._highs.changeCoeff(row, column, value), "changeCoeff")
 
     def change_low(self, row: int, low: float) -> None:
-        """Another lower limit of a row that has no upper one."""
+        """Change the lower limit of a row without an upper limit."""
         check(self._highs.changeRowBounds(row, low, np.inf), "changeRowBounds")

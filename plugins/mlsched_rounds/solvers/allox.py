@@ -1,10 +1,10 @@
 """AlloX's matching of jobs to places in the queues of machines (Le et al., EuroSys 2020, Section 4.2).
 
-Each machine works on one job at a time. A job that is the k-th from the last on its machine delays itself and k - 1
-others by its own duration, so that the sum of completion times is sum (k p_im + d_i), d_i being what job i has waited
-already: a matching of jobs with places (machine, k), which is integral. Equal machines need no more than
-k <= ceil(jobs / machines) places, because a lower k is free on another of them. (The sum counts p of a job once for
-itself and for everyone behind it, hence k, in whatever order the other machines work.)
+Each machine runs one job at a time. A job that is the k-th from the last on its machine delays itself and k - 1 others
+by its own duration. The sum of completion times is therefore sum (k p_im + d_i), d_i being the past waiting time of job
+i. This is a matching of jobs with places (machine, k), which is integral. Equal machines need at most k <= ceil(jobs /
+machines) places, because a lower k is free on another of them. (The sum counts p of a job once for itself and for
+everyone behind it, hence k, in whatever order the other machines work.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from mlsched_rounds.solvers._linear import Floats
 class Queues:
     """A job's type, machine of that type, and place from the last (1: it runs last); -1, -1, 0 for one that cannot run.
 
-    total: sum of completion times and of what was waited, over the jobs that can run, seconds.
+    Attributes:
+        total: Sum of completion times and past waiting times, over the jobs that can run, seconds.
     """
 
     type: IntArray
@@ -31,7 +32,7 @@ class Queues:
     total: float
 
     def first(self) -> IntArray:
-        """The jobs that run first on their machines."""
+        """Return the jobs that run first on their machines."""
         top: dict[tuple[int, int], tuple[int, int]] = {}
         for job, spot in enumerate(zip(self.type.tolist(), self.machine.tolist(), strict=True)):
             if spot[0] >= 0:
@@ -40,9 +41,12 @@ class Queues:
 
 
 def allox(seconds: Floats, machines: IntArray, waited: Floats | None = None) -> Queues:
-    """The queues of the least sum of completion times.
+    """Return the queues of the least sum of completion times (AlloX, Eq. 2).
 
-    seconds: p_im, jobs x types, inf where a job cannot run; machines: how many there are of each type; waited: d_i.
+    Args:
+        seconds: p_im, shape (jobs, types); inf if a job cannot run.
+        machines: Number of machines of each type.
+        waited: d_i, seconds.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -61,13 +65,13 @@ def allox(seconds: Floats, machines: IntArray, waited: Floats | None = None) -> 
             which.append(np.tile(np.arange(count), len(places)))
             place.append(np.repeat(places, count))
     nowhere = np.full(len(seconds), -1)
-    found = Queues(nowhere, nowhere.copy(), np.zeros_like(nowhere), 0.0)
+    result = Queues(nowhere, nowhere.copy(), np.zeros_like(nowhere), 0.0)
     if not jobs:
-        return found
+        return result
     kind, number, k = np.concatenate(kinds), np.concatenate(which), np.concatenate(place)
     cost = np.where(usable, seconds, np.inf)[able][:, kind] * k
     rows, columns = linear_sum_assignment(cost)
-    found.type[able[rows]], found.machine[able[rows]] = kind[columns], number[columns]
-    found.place[able[rows]] = k[columns]
+    result.type[able[rows]], result.machine[able[rows]] = kind[columns], number[columns]
+    result.place[able[rows]] = k[columns]
     sums = float(cost[rows, columns].sum()) + (0.0 if waited is None else float(waited[able].sum()))
-    return dataclasses.replace(found, total=sums)
+    return dataclasses.replace(result, total=sums)

@@ -1,7 +1,7 @@
-"""The fractional optimum of a round: what jobs could have if they shared the round's time, and rounding loses.
+"""The fractional optimum of a round, in which jobs share the round's time; rounding loses some of its value.
 
 The rows of the round's program with x[j, c] >= 0, a share of the round for each job and configuration. Its value is a
-bound on every plan's. What shares are worth is what their configurations are worth, in proportion.
+bound on every plan's. The value of shares is that of their configurations, in proportion.
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from mlsched_rounds.solvers._linear import Floats, Program
 
 @dataclasses.dataclass(frozen=True)
 class Fractional:
-    """value: of the objective, which no plan exceeds in its sense; shares: jobs x configurations."""
+    """A fractional optimum.
+
+    Attributes:
+        value: Bound on the objective of every plan.
+        shares: Shares of the round, shape (jobs, configurations).
+    """
 
     value: float
     shares: Floats
 
 
 def fractional(instance: Instance, objective: str) -> Fractional:
-    """The optimum of an objective over shares of the round."""
+    """Return the optimum of an objective over shares of the round."""
     table = objective_entry(OBJECTIVES, objective, "OBJECTIVES of formulations/rounds/tables.py")(instance)
     shares = np.zeros(instance.rate.shape)
     job, config = np.nonzero(instance.rate)
@@ -49,10 +54,10 @@ def fractional(instance: Instance, objective: str) -> Fractional:
         rows = program.add_rows((table.sign * waiting[able] - offset) / unit, np.inf)
         program.put(rows, level, 1.0)
         program.put(rows[np.searchsorted(able, job)], x, -gain / unit)
-    solved = program.solve()
-    if solved is None:
+    solution = program.solve()
+    if solution is None:
         raise BackendError("highs calls a round infeasible in which nobody need run")
-    shares[job, config] = np.clip(solved.x[x], 0.0, 1.0)
+    shares[job, config] = np.clip(solution.x[x], 0.0, 1.0)
     if table.worst:
-        return Fractional(table.base + table.sign * (offset + unit * solved.value), shares)
-    return Fractional(float(waiting.sum() + table.sign * unit * solved.value), shares)
+        return Fractional(table.base + table.sign * (offset + unit * solution.value), shares)
+    return Fractional(float(waiting.sum() + table.sign * unit * solution.value), shares)

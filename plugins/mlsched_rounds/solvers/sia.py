@@ -1,9 +1,9 @@
 """Sia's choice of a configuration, GPU type and number, for every job (Jayaram Subramanya et al., SOSP 2023).
 
     min  sum_jc G_jc^p x_jc  +  lambda sum_j (1 - sum_c x_jc)
-    s.t. at most one configuration for each job, and for each type no more GPUs than there are,
+    s.t. at most one configuration for each job, and at most the GPUs of each type,
 
-where G_jc^p is the cost of a configuration by its goodput (`instances/rounds/goodput.py`).
+G_jc^p is the cost of a configuration by its goodput (`instances/rounds/goodput.py`).
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from mlsched_rounds.solvers._linear import Floats, Program
 def assign(
     cost: Floats, configurations: Configurations, waiting: Floats, *, deadline: Deadline | None = None, gap: float = 0.0
 ) -> IntArray:
-    """Each job's configuration, -1 for one that waits at its cost of waiting, such that the costs' sum is smallest.
+    """Return each job's configuration of the least sum of costs, -1 for a job that waits at its cost of waiting.
 
     Only entries below the cost of waiting can be in an optimum. Raises OutOfTime at the deadline.
     """
     jobs, options = np.nonzero(cost < waiting[:, None])
-    chosen = np.full(len(cost), -1, dtype=np.int64)
+    choice = np.full(len(cost), -1, dtype=np.int64)
     if not jobs.size:
-        return chosen
+        return choice
     program = Program()
     x = program.add_columns(cost[jobs, options] - waiting[jobs], 0.0, 1.0, whole=True)
     program.put(program.add_rows(-np.inf, 1.0, len(cost))[jobs], x, 1.0)
     rows = program.add_rows(-np.inf, configurations.capacity.astype(np.float64))
     program.put(rows[configurations.type[options]], x, configurations.gpus[options])
-    solved = program.solve(deadline=deadline, gap=gap)
-    if solved is None:
+    solution = program.solve(deadline=deadline, gap=gap)
+    if solution is None:
         raise BackendError("highs calls waiting infeasible")
-    taken = np.flatnonzero(solved.x[x] > 0.5)
-    chosen[jobs[taken]] = options[taken]
-    return chosen
+    selection = np.flatnonzero(solution.x[x] > 0.5)
+    choice[jobs[selection]] = options[selection]
+    return choice
 
 
 def sia(
@@ -51,10 +51,15 @@ def sia(
     waiting: float = WAITING,
     deadline: Deadline | None = None,
 ) -> IntArray:
-    """Sia's configuration of each job, -1 for one that waits.
+    """Return Sia's configuration of each job, -1 for a job that waits.
 
-    goodput: jobs x configurations, useful examples per second, 0 where a job cannot run; see `costs` for the others.
-    With `power` above 0 as the paper prints it, the sum is maximised.
+    With `power` above 0, as printed in the paper, the sum is maximised.
+
+    Args:
+        goodput: Useful examples per second, shape (jobs, configurations); 0 if a job cannot run.
+        configurations, current, keeps, power: See `costs`.
+        waiting: Cost of waiting.
+        deadline: Time limit.
     """
     cost = costs(goodput, current, keeps, power=power)
     if power > 0:

@@ -1,6 +1,6 @@
 """Gavel's largest total throughput (its `max_sum_throughput_perf`): max sum_jm tau_jm X_jm.
 
-Steps of unlike jobs are added up, as Gavel does; jobs of fast steps get all they can use.
+Steps of unlike jobs are added up, as in Gavel; jobs of fast steps get all the time that they can use.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram
 
 
 def max_sum(rates: Rates, *, optimum: Optimum = "vertex") -> Floats:
-    """Shares of the most steps per second, of all jobs together."""
+    """Return the shares of the most steps per second, of all jobs together."""
     largest = rates.rate.max(initial=0.0)
     if largest == 0:
         return np.zeros(rates.rate.shape)
     program = SharesProgram(rates, (rates.rate / largest).ravel())
-    solved = program.solve(maximise=True, optimum=optimum)
-    if solved is None:
+    solution = program.solve(maximise=True, optimum=optimum)
+    if solution is None:
         raise BackendError("highs calls existing shares infeasible")
-    return program.shares(solved.x)
+    return program.shares(solution.x)

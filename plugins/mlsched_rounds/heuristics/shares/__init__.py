@@ -1,8 +1,8 @@
-"""Gavel's policies: functions from what is known at a reset to shares of time, jobs x types.
+"""Gavel's policies: functions from the jobs at a reset to time shares of shape (jobs, types).
 
-A policy may remember what it has given; it is made anew for each run. `POLICIES` holds them by the names under which
-`gavel:policy=NAME` asks for them; a name that ends in `_perf` knows the jobs' rates on each type. `PACKING` holds those
-under which jobs share their GPUs; only the simulator of rounds runs them.
+A policy may remember earlier shares; each run makes a new policy. `POLICIES` maps the names of `gavel:policy=NAME` to
+policies; a name that ends in `_perf` uses the jobs' rates on each type. `PACKING` has the policies under which jobs
+share their GPUs; only the simulator of rounds runs them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ PACKING: dict[str, Policy] = {gandiva.GANDIVA.name: gandiva.GANDIVA}
 
 
 def policy(name: str) -> Policy:
-    """The policy of that name, or UnknownName."""
-    known = POLICIES | PACKING
-    if name not in known:
-        raise UnknownName(f"no policy '{name}' of Gavel{did_you_mean(name, known)}; there are {', '.join(known)}")
-    return known[name]
+    """Return the policy of that name, or raise UnknownName."""
+    lookup = POLICIES | PACKING
+    if name not in lookup:
+        raise UnknownName(f"no policy '{name}' of Gavel{did_you_mean(name, lookup)}; there are {', '.join(lookup)}")
+    return lookup[name]
 
 
 __all__ = ["PACKING", "POLICIES", "Asked", "Policy", "Readings", "policy", "recall", "remembered"]

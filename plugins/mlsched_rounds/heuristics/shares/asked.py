@@ -1,4 +1,4 @@
-"""What a policy of Gavel's world is asked, and what it is."""
+"""Input and interface of Gavel's policies."""
 
 from __future__ import annotations
 
@@ -17,15 +17,22 @@ from mlsched_rounds.solvers.shares import Floats, Optimum
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """The jobs that there are at a reset, in order of arrival.
+    """The active jobs at a reset, in order of arrival.
 
-    jobs: their numbers; rate: steps per second on each type, jobs x types; gpus: that each holds; weight: 1 is
-    ordinary; remaining: steps; age: seconds since arrival; served: GPU-seconds so far; capacity: GPUs of each type;
-    types: their names, in the order in which they are filled. runs: jobs x types, whether a job can run there at all,
-    which `fifo` checks although it knows no rates.
-
-    For a policy that packs, units: jobs and pairs of jobs in the order of the accounts; together: steps per second of
-    two jobs that share their GPUs, 2 x types, 0 where they do not fit.
+    Attributes:
+        jobs: Numbers of the jobs.
+        rate: Steps per second on each type, shape (jobs, types).
+        gpus: GPUs of each job.
+        weight: Weight of each job; 1 is ordinary.
+        remaining: Remaining steps.
+        age: Seconds since arrival.
+        served: GPU-seconds so far.
+        capacity: GPUs of each type.
+        types: Names of the types, in the order in which they are filled.
+        runs: True if the job can run on the type, shape (jobs, types). `fifo` checks it although it ignores rates.
+        units: For a policy that packs: jobs and pairs of jobs in the order of the accounts.
+        together: For a policy that packs: steps per second of two jobs that share their GPUs, shape (2, types); 0 if
+            they do not fit.
     """
 
     jobs: IntArray
@@ -44,9 +51,15 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Readings:
-    """What a policy is told of a run. seed: of its own draws. fifo: the type that `fifo` draws is "stale", overwritten
-    by the last one looked at, as Gavel's program has it, or as "drawn". optimum: see `solvers/rounds/_linear`.
-    first: seconds of the first interval of `fluid_mpc`, usually a round."""
+    """Options of a run that a policy sees.
+
+    Attributes:
+        seed: Seed of the policy's own draws.
+        fifo: Type that `fifo` draws. "stale": overwritten by the last type of a loop, as in Gavel's program. "drawn":
+            as drawn.
+        optimum: See `solvers/rounds/_linear`.
+        first: Seconds of the first interval of `fluid_mpc`, usually a round.
+    """
 
     seed: int = 0
     fifo: Literal["stale", "drawn"] = "stale"
@@ -54,29 +67,31 @@ class Readings:
     first: float = 360.0
 
 
-#: Shares of the asked jobs, jobs x types; under a policy that packs, of the units. One that remembers something of jobs
-#: names the fields (`remembers`), each a dictionary by the jobs' numbers.
+#: Time shares, shape (jobs, types); under a policy that packs, (units, types). A policy with memory lists its fields in
+#: `remembers`, each a dictionary by the jobs' numbers.
 Shares = Callable[[Asked], Floats]
 
 
 def remembered(shares: Shares) -> dict[str, list[Any]]:
-    """What a policy remembers, as JSON holds it: name of the field -> [[number of the job, value], ...]."""
+    """Return a policy's memory as JSON data: name of the field -> [[number of the job, value], ...]."""
     return {name: [list(one) for one in getattr(shares, name).items()] for name in getattr(shares, "remembers", ())}
 
 
 def recall(shares: Shares, memory: Mapping[str, list[Any]]) -> None:
-    """Give a policy that has just been started what another of its kind remembered."""
+    """Give a new policy the memory of another policy of its kind."""
     for name, entries in memory.items():
         getattr(shares, name).update((job, value) for job, value in entries)
 
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A policy by name: `start(interpretations)` gives the function that is asked in one run.
+    """A policy by name; `start(interpretations)` returns its function for one run.
 
-    aware: it knows rates, and types are filled in their order; else in an order drawn anew for each round (whether
-    "Perf" is in the name of the policy decides that in Gavel's program). strict: jobs without a priority do not run
-    (FIFO). packs: two jobs may share their GPUs; only the simulator of rounds runs such a policy.
+    Attributes:
+        aware: It uses rates, and types are filled in their order. Otherwise each round draws a random order. Gavel's
+            program decides this by "Perf" in the policy's name.
+        strict: Jobs of priority 0 do not run (FIFO).
+        packs: Two jobs may share their GPUs; only the simulator of rounds runs such a policy.
     """
 
     name: str

@@ -1,15 +1,14 @@
-"""First in, first out, as Gavel has it: without rates (`fifo`) and with them (`fifo_perf`).
+"""First in, first out, as in Gavel: without rates (`fifo`) and with them (`fifo_perf`).
 
-`fifo` keeps a job on the type it was given until it is done; then the next in the queue takes its place, if it fits.
-Others are given any type with enough free GPUs, drawn at random - or so it is meant. In the program the draw is
-overwritten by a variable left from a loop (`stale`): every job gets the last type in the alphabet among those with free
-GPUs, v100, whether it has room or not; and a type that is full is not struck off the list, but the drawn one. Both ways
-check with the job's real rates that it can run on its type; if not, it waits and does not hold up others. As it is
-meant, only types on which a job can run are drawn. A job that can no longer run where it was given GPUs (its nodes have
-failed) queues again.
+`fifo` keeps a job on its type until it ends; then the next in the queue takes its place, if it fits. The intended rule
+draws a random type with enough free GPUs for each new job. In the program, a variable left from a loop overwrites the
+draw (`stale`). Every job gets the last type in the alphabet among those with free GPUs, v100, even if the job does not
+fit. The program also removes the drawn type from the list instead of the full one. Both ways check with the job's real
+rates that it can run on its type; if not, it waits without blocking others. The intended rule draws only types on which
+a job can run. A job whose nodes have failed queues again.
 
-`fifo_perf` gives out everything anew each time: in order of arrival each job gets the type that is fastest for it among
-those with enough free GPUs, until one fits nowhere.
+`fifo_perf` reassigns all GPUs each time. In order of arrival each job gets its fastest type with enough free GPUs,
+until one fits on no type.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from mlsched_rounds.solvers.shares import Floats
 
 
 class _Fifo:
-    """The jobs' types, kept until they are done."""
+    """Types of the jobs, kept until they end."""
 
     remembers = ("given",)
 
@@ -31,12 +30,12 @@ class _Fifo:
         self.stale, self.draw = readings.fifo == "stale", random.Random(readings.seed)
         self.given: dict[int, str] = {}
 
-    def __call__(self, asked: Asked) -> Floats:
-        here = dict(zip(asked.jobs.tolist(), asked.gpus.tolist(), strict=True))
-        free = dict(zip(asked.types, asked.capacity.tolist(), strict=True))
+    def __call__(self, query: Asked) -> Floats:
+        here = dict(zip(query.jobs.tolist(), query.gpus.tolist(), strict=True))
+        free = dict(zip(query.types, query.capacity.tolist(), strict=True))
         able = {
-            job: {kind for kind, runs in zip(asked.types, row, strict=True) if runs}
-            for job, row in zip(asked.jobs.tolist(), asked.runs.tolist(), strict=True)
+            job: {kind for kind, runs in zip(query.types, row, strict=True) if runs}
+            for job, row in zip(query.jobs.tolist(), query.runs.tolist(), strict=True)
         }
         self.given = {job: kind for job, kind in self.given.items() if job not in here or kind in able[job]}
         queue = [job for job in sorted(here) if job not in self.given]
@@ -50,52 +49,54 @@ class _Fifo:
                 following = queue.pop(0)
                 self.given[following] = kind
                 free[kind] -= here[following]
-        self._fill(queue, here, free, able)
-        found = np.zeros((len(asked.jobs), len(asked.types)))
-        for row, job in enumerate(asked.jobs.tolist()):
+        self._fill_from_queue(queue, here, free, able)
+        result = np.zeros((len(query.jobs), len(query.types)))
+        for row, job in enumerate(query.jobs.tolist()):
             if job in self.given:
-                found[row, asked.types.index(self.given[job])] = 1.0
-        return found
+                result[row, query.types.index(self.given[job])] = 1.0
+        return result
 
-    def _fill(self, queue: list[int], here: dict[int, int], free: dict[str, int], able: dict[int, set[str]]) -> None:
-        """Types for the jobs of the queue, until one fits nowhere."""
-        listed = sorted(kind for kind, count in free.items() if count > 0)
+    def _fill_from_queue(
+        self, queue: list[int], here: dict[int, int], free: dict[str, int], able: dict[int, set[str]]
+    ) -> None:
+        """Assign types to the jobs of the queue, until one fits on no type."""
+        entries = sorted(kind for kind, count in free.items() if count > 0)
         for job in queue:
-            with_room = [kind for kind in listed if free[kind] >= here[job]]
+            with_room = [kind for kind in entries if free[kind] >= here[job]]
             if not with_room:
                 return
-            found = with_room if self.stale else [kind for kind in with_room if kind in able[job]]
-            if not found:
+            result = with_room if self.stale else [kind for kind in with_room if kind in able[job]]
+            if not result:
                 continue
-            drawn = found[self.draw.randrange(len(found))]
-            kind = listed[-1] if self.stale else drawn
+            sample = result[self.draw.randrange(len(result))]
+            kind = entries[-1] if self.stale else sample
             if kind not in able[job]:
                 continue
             self.given[job] = kind
             free[kind] -= here[job]
             if free[kind] == 0:
-                listed.remove(drawn)
+                entries.remove(sample)
 
 
-def in_order(asked: Asked, order: list[int]) -> Floats:
-    """Shares of 1: row after row in `order`, the type with enough free GPUs that is fastest; until one fits nowhere."""
-    free = asked.capacity.tolist()
-    alphabet = sorted(range(len(asked.types)), key=lambda m: asked.types[m])
-    found = np.zeros(asked.rate.shape)
-    rate, gpus = asked.rate.tolist(), asked.gpus.tolist()
+def in_order(query: Asked, order: list[int]) -> Floats:
+    """Return shares of 1 in `order`: each row gets its fastest type with enough free GPUs, until one never fits."""
+    free = query.capacity.tolist()
+    alphabet = sorted(range(len(query.types)), key=lambda m: query.types[m])
+    result = np.zeros(query.rate.shape)
+    rate, gpus = query.rate.tolist(), query.gpus.tolist()
     for row in order:
         able = [m for m in alphabet if free[m] >= gpus[row]]
         if not able:
             break
         best = max(able, key=lambda m: rate[row][m])
-        if rate[row][best]:  # a job that cannot run where there is room waits, and holds nobody up
-            found[row, best] = 1.0
+        if rate[row][best]:  # a job that cannot run on the free types waits without blocking others
+            result[row, best] = 1.0
             free[best] -= gpus[row]
-    return found
+    return result
 
 
 def _start_perf(readings: Readings) -> Shares:
-    return lambda asked: in_order(asked, np.argsort(asked.jobs, kind="stable").tolist())
+    return lambda query: in_order(query, np.argsort(query.jobs, kind="stable").tolist())
 
 
 FIFO = Policy("fifo", _Fifo, strict=True, doc="in order of arrival, without rates")

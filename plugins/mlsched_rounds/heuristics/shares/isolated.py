@@ -1,7 +1,7 @@
 """Isolated: each job has an equal part of every type for itself, c_m / (n s_j), at most all of its time.
 
 `gandiva_fair` (Chaudhary et al., EuroSys 2020; so in uw-mad-dash/shockwave, `policies/gandiva_fair_proportional.py`)
-gives jobs equal time however many GPUs they hold: c_m / n.
+gives jobs equal time, whatever their GPU counts: c_m / n.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ def _start(readings: Readings) -> Shares:
 
 
 def _start_fair(readings: Readings) -> Shares:
-    return lambda asked: equal_parts(asked, np.ones(len(asked.jobs)))
+    return lambda query: equal_parts(query, np.ones(len(query.jobs)))
 
 
-def shares(asked: Asked) -> Floats:
-    """c_m / n / s_j, a row's sum at most 1."""
-    return equal_parts(asked, asked.gpus)
+def shares(query: Asked) -> Floats:
+    """Return c_m / n / s_j, with a sum of at most 1 in each row."""
+    return equal_parts(query, query.gpus)
 
 
-def equal_parts(asked: Asked, gpus: np.ndarray) -> Floats:
-    """An equal part of every type for each entry of `gpus`, divided by the entry."""
-    found = asked.capacity / max(1, len(gpus)) / gpus[:, None]
-    # In Gavel's program types stand in order of the alphabet; sums of floats depend on it.
-    total = found[:, np.argsort(np.array(asked.types), kind="stable")].sum(axis=1, keepdims=True)
-    limited: Floats = found / np.maximum(total, 1.0)
+def equal_parts(query: Asked, gpus: np.ndarray) -> Floats:
+    """Return an equal part of every type for each entry of `gpus`, divided by the entry."""
+    result = query.capacity / max(1, len(gpus)) / gpus[:, None]
+    # Gavel's program sorts types by the alphabet; sums of floats depend on the order.
+    total = result[:, np.argsort(np.array(query.types), kind="stable")].sum(axis=1, keepdims=True)
+    limited: Floats = result / np.maximum(total, 1.0)
     return limited
 
 

@@ -9,25 +9,27 @@ from mlsched_rounds.heuristics.shares.fifo import in_order
 from mlsched_rounds.solvers.shares import Floats
 
 
-def _shortest_first(asked: Asked) -> Floats:
-    """SRPT: by remaining GPU-seconds on the fastest type."""
+def _shortest_first(query: Asked) -> Floats:
+    """Return shares by SRPT: remaining GPU-seconds on the fastest type."""
     with np.errstate(divide="ignore"):
-        left = asked.remaining / asked.rate.max(axis=1, initial=0.0) * asked.gpus
-    return in_order(asked, np.argsort(left, kind="stable").tolist())
+        rest = query.remaining / query.rate.max(axis=1, initial=0.0) * query.gpus
+    return in_order(query, np.argsort(rest, kind="stable").tolist())
 
 
-def _least_served_first(asked: Asked) -> Floats:
-    """LAS: by GPU-seconds so far."""
-    return in_order(asked, np.argsort(asked.served, kind="stable").tolist())
+def _least_served_first(query: Asked) -> Floats:
+    """Return shares by LAS: GPU-seconds so far."""
+    return in_order(query, np.argsort(query.served, kind="stable").tolist())
 
 
-def _srpt(readings: Readings) -> Shares:
+def _shortest_first_shares(readings: Readings) -> Shares:
     return _shortest_first
 
 
-def _las(readings: Readings) -> Shares:
+def _least_served_shares(readings: Readings) -> Shares:
     return _least_served_first
 
 
-SRPT = Policy("srpt", _srpt, aware=True, strict=True, doc="by remaining GPU-seconds on the fastest type")
-LAS = Policy("las", _las, aware=True, strict=True, doc="by GPU-seconds so far")
+SRPT = Policy(
+    "srpt", _shortest_first_shares, aware=True, strict=True, doc="by remaining GPU-seconds on the fastest type"
+)
+LAS = Policy("las", _least_served_shares, aware=True, strict=True, doc="by GPU-seconds so far")

@@ -1,1 +1,1 @@
-"""Schedulers of task graphs that ask rules of rounds who runs on which type."""
+"""Schedulers of task graphs that choose GPU types by heuristics of rounds."""

@@ -1,20 +1,21 @@
-"""Gavel's policies (Narayanan et al., OSDI 2020) on nodes: shares of time on each type, and rounds that make them true.
+"""Gavel's policies (Narayanan et al., OSDI 2020) on nodes: time shares on each type, and rounds that realise them.
 
-A policy gives shares X, the part of its time that each job is to spend on each type. At the beginning of a round, types
-are filled one after another by priority, X / (time that the job has had on the type), as in the world of rounds
-(`heuristics/rounds/accounts.py` and `greedy.py`); `_rounds.py` turns that into starts, pauses and moves. What differs
-from Gavel's world, where a round is a fixed grid of time and GPUs are one pool for each type:
+A policy gives shares X, the fraction of time that each job spends on each type. At the beginning of a round, types are
+filled one after another by priority, X / (time of the job on the type), as in the simulator of rounds
+(`heuristics/rounds/accounts.py` and `greedy.py`). `_rounds.py` turns that into starts, pauses and moves. Gavel's world
+has a fixed grid of rounds and one GPU pool for each type. The differences:
 
-- A round lasts `round` seconds, whatever ends within it. GPUs that come free within a round start waiting jobs at once;
-  with `freed=idle` they idle until it ends, and jobs that arrive wait, as there. Where nothing runs, a round begins.
-- A job needs nodes with room for it. Where it finds none, jobs of its type that may move make room, and what still
-  finds none waits; the room that is left is for whoever fits, in order of priority.
-- A job's time is what it holds its nodes, pauses included.
-- Interpretations are those that are meant: `fifo` draws a type among those with room on which the job can run; policies
-  that know no rates see that durations are as stated on every type; a type whose empty nodes have no room for a job
-  gets no share of it. Shares are asked for anew not only where jobs have come or gone, but also where nodes have failed
-  or come back; and without waiting for `reset` where nothing runs.
-- `max_sum` maximises speed relative to the type on which durations are stated, as logs count no steps.
+- A round lasts `round` seconds, whatever ends within it. GPUs that become free within a round start waiting jobs at
+  once. With `freed=idle` they idle until it ends, and new jobs wait, as in Gavel. If all nodes are idle, a round
+  begins.
+- A job needs nodes on which it fits. If it fits on none, movable jobs of its type make room. If that fails, it waits,
+  and the free GPUs go to other jobs that fit, by priority.
+- A job's time is the time on its nodes, pauses included.
+- Interpretations are the intended ones. `fifo` draws a type among those with room on which the job can run. Policies
+  without rates see the stated duration on every type. A type whose empty nodes are too small for a job gives it no
+  share. Shares are computed again if jobs arrive or end, or if nodes fail or return; and without waiting for `reset` if
+  all nodes are idle.
+- `max_sum` maximises speed relative to the type of the stated durations, since logs do not count steps.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from mlsched_rounds.heuristics.greedy import taken
 from mlsched_rounds.heuristics.shares import POLICIES, Asked, Policy, Readings, recall, remembered
 from mlsched_rounds.heuristics.taskgraph._rounds import Seconds, Typed, carry_out, round_begins, round_ends, typed
 
-#: "until": when the round ends, ticks; "reset": when accounts were opened, s, if they were; "need": whether jobs or
-#: nodes have come or gone since; "down": the nodes on which nothing could run; of each job "name", "ran" (seconds) and
-#: "known" (to the policy), and on each type "time", "deficit" and "share"; "policy": what that remembers.
+#: "until": end of the round, ticks; "reset": start of the accounts, s, if they exist; "need": true if jobs or nodes
+#: have changed since; "down": nodes that cannot run tasks; for each job "name", "ran" (seconds) and "known" (to the
+#: policy), and on each type "time", "deficit" and "share"; "policy": the policy's memory.
 Memory = dict[str, Any]
 
 
@@ -54,7 +55,7 @@ def answer(
     memory: Memory | None,
     rng: np.random.Generator,
     policy: Annotated[str, POLICIES] = "max_min_perf",
-    round: Seconds = 360.0,  # noqa: A002  # what the world of rounds calls it
+    round: Seconds = 360.0,  # noqa: A002  # the option's name in the simulator of rounds
     reset: Annotated[float, Range(0, 10**7)] = 1920.0,
     freed: Literal["start", "idle"] = "start",
     optimum: Literal["interior", "vertex"] = "interior",
@@ -62,13 +63,22 @@ def answer(
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, Memory]:
-    """Run whoever lacks most of the share of time that Gavel's policy gives it, in rounds, on nodes of several types.
+    """Run the jobs furthest below the time shares of Gavel's policy, in rounds, on nodes of several types.
 
-    policy: as of `gavel` in the problem `rounds`; names that end in `_perf` know rates, and so do allox, srpt, las,
-    max_sum and fluid_mpc. round, reset: seconds that a round lasts, and for which shares stand at least. freed: what
-    becomes of GPUs that come free within a round. optimum: where a linear program has many. first: seconds of the first
-    interval of fluid_mpc, shorter than most jobs (0: a round). stop, nodes: as for fifo.
     Needs a resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`).
+
+    Args:
+        snapshot: Current state of the cluster.
+        memory: Memory of the last decision.
+        rng: Source of random numbers.
+        policy: Policy of `gavel` in the problem `rounds`; names that end in `_perf` use rates, and so do allox, srpt,
+            las, max_sum and fluid_mpc.
+        round: Length of a round in seconds.
+        reset: Minimum time between two calls of the policy, in seconds.
+        freed: Use of GPUs that become free within a round.
+        optimum: Choice among several optima of a linear program.
+        first: Seconds of the first interval of fluid_mpc, shorter than most jobs (0: a round).
+        stop, nodes: As for fifo.
     """
     placer = Placer(snapshot, stop, nodes, rates=True)
     jobs = typed(placer, "gavel")
@@ -86,15 +96,17 @@ def answer(
 
 
 class _Mechanism:
-    """Accounts and shares of the jobs at one decision: recalled, brought up to date, and remembered again.
+    """Accounts and shares of the jobs at one decision: recalled, updated, and remembered again.
 
-    opening: seconds with which accounts open. down: nodes on which nothing can run.
+    Attributes:
+        opening: Seconds with which accounts open.
+        down: Nodes that cannot run tasks.
     """
 
     def __init__(self, jobs: Typed, policy: Policy, opening: float, down: list[int], memory: Memory) -> None:
         self._jobs, self._policy, self._down = jobs, policy, down
         self._accounts = accounts = Accounts(len(jobs.job), len(jobs.capacity), jobs.rate, opening)
-        accounts.total[:] = 1.0  # one factor for all jobs of a type orders nobody
+        accounts.total[:] = 1.0  # one factor for all jobs of a type does not change their order
         self._remembers = memory.get("policy", {})
         self._asked = "reset" in memory
         names = np.array(memory.get("name", ()), dtype=np.int64)
@@ -117,7 +129,7 @@ class _Mechanism:
             accounts.time[row, jobs.last[row]] += ran[row]
 
     def reset_where_due(self, snapshot: Snapshot, reset: float, readings: Readings) -> None:
-        """Open accounts anew and ask the policy, if jobs or nodes have come or gone, and it is time or nothing runs."""
+        """Restart accounts and call the policy, if jobs or nodes have changed, and it is time or all nodes are idle."""
         jobs, accounts, now = self._jobs, self._accounts, snapshot.now * snapshot.tick_ms / 1000
         due = not self._asked or now - accounts.last_reset >= reset or (jobs.kind < 0).all()
         if not (self._need and due and len(jobs.job)):
@@ -145,7 +157,7 @@ class _Mechanism:
         )
 
     def kinds(self, rng: np.random.Generator, *, anew: bool) -> IntArray:
-        """The type of each job by its turn in the types' queues; what runs stays, unless they are filled anew."""
+        """Return the type of each job by its turn in the types' queues; running jobs stay, unless `anew`."""
         jobs = self._jobs
         order = jobs.order.copy()
         if not self._policy.aware:
@@ -162,17 +174,17 @@ class _Mechanism:
         return kinds
 
     def queue(self) -> IntArray | None:
-        """All jobs, those of the highest priority on any type first; None where others than those chosen do not run."""
+        """Return all jobs by their highest priority on any type; None if only the chosen jobs may run."""
         if self._policy.strict:
             return None
         every = np.arange(len(self._jobs.job))
         return np.argsort(-self._accounts.priority(every).max(axis=1, initial=0.0), kind="stable")
 
     def memory(self, until: int) -> Memory:
-        """What the next decision is told."""
+        """Return the memory for the next decision."""
         jobs, accounts = self._jobs, self._accounts
         columns = {"name": jobs.name, "ran": jobs.ran, "known": accounts.known}
         tables = {"time": accounts.time, "deficit": accounts.deficit, "share": accounts.share}
-        found = {name: column.tolist() for name, column in {**columns, **tables}.items()}
-        found |= {"until": until, "need": self._need, "down": self._down, "policy": self._remembers}
-        return {**found, "reset": accounts.last_reset} if self._asked else found
+        result = {name: column.tolist() for name, column in {**columns, **tables}.items()}
+        result |= {"until": until, "need": self._need, "down": self._down, "policy": self._remembers}
+        return {**result, "reset": accounts.last_reset} if self._asked else result

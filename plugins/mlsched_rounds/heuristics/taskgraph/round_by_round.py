@@ -1,11 +1,11 @@
-"""Any rule of the problem `rounds` on nodes: it is asked every round who runs on which type, and the nodes follow.
+"""Any heuristic of the problem `rounds` on nodes: it chooses each round's jobs and types, and the nodes follow.
 
-The rule sees the jobs that there are as a question of rounds (`instances/rounds`): sia (Jayaram Subramanya et al., SOSP
-2023), shockwave (Zheng et al., NSDI 2023; a plan is made for each round, and its first round runs), worst-served,
-lp-rounding and others of `mlsched list solvers rounds`. Each job has one number of GPUs and a configuration for each
-type. A step is a millisecond of work on the type of which durations are stated. Between two rounds what runs goes on;
-GPUs that come free start waiting jobs in order of arrival, or idle (`freed`). How plans become starts, pauses and moves
-on nodes: `_rounds.py`.
+The heuristic sees the present jobs as an instance of rounds (`instances/rounds`). Examples are sia (Jayaram Subramanya
+et al., SOSP 2023), shockwave (Zheng et al., NSDI 2023; a new plan for each round, whose first round runs), worst-served
+and lp-rounding; see `mlsched list solvers rounds`. Each job has one GPU count and a configuration for each type. A step
+is a millisecond of work on the type of the stated durations. Between two rounds running jobs continue. GPUs that become
+free start waiting jobs in order of arrival, or idle (`freed`). `_rounds.py` turns plans into starts, pauses and moves
+on nodes.
 """
 
 from __future__ import annotations
@@ -45,16 +45,23 @@ def answer(
     memory: dict[str, int] | None,
     rng: np.random.Generator,
     rule: str = "sia",
-    round: Seconds = 360.0,  # noqa: A002  # what the world of rounds calls it
+    round: Seconds = 360.0,  # noqa: A002  # the option's name in the simulator of rounds
     freed: Literal["start", "idle"] = "start",
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, int]]:
-    """Ask a rule of rounds each round which jobs run on which type of node.
+    """Choose each round's jobs and node types by a heuristic of rounds.
 
-    rule: its name, with one parameter at most (`shockwave:rounds=5`); one that remembers nothing. round: seconds that a
-    round lasts. freed: what becomes of GPUs that come free within a round. stop, nodes: as for fifo. Needs a resource
-    that counts GPUs and the length of a tick (`instances/taskgraph/units.py`).
+    Needs a resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`).
+
+    Args:
+        snapshot: Current state of the cluster.
+        memory: Memory of the last decision.
+        rng: Source of random numbers.
+        rule: Name of a heuristic without memory, with one parameter at most (`shockwave:rounds=5`).
+        round: Length of a round in seconds.
+        freed: Use of GPUs that become free within a round.
+        stop, nodes: As for fifo.
     """
     placer = Placer(snapshot, stop, nodes, rates=True)
     jobs = typed(placer, "round-by-round")
@@ -66,23 +73,23 @@ def answer(
 
 
 def _kinds(jobs: Typed, name: str, rng: np.random.Generator, seconds: float) -> IntArray:
-    """The type of each job in the round that begins, -1: it waits."""
-    known = {a.name: a for a in registry().available("rounds") if a.rule is not None and not a.stateful}
-    if name not in known:
+    """Return the type of each job in the round that begins; -1: it waits."""
+    lookup = {a.name: a for a in registry().available("rounds") if a.rule is not None and not a.stateful}
+    if name not in lookup:
         raise InvalidInput(
             f"round-by-round: rule: {name}, expected a rule of rounds that remembers nothing"
-            f"{did_you_mean(name, known)}: {', '.join(known)}"
+            f"{did_you_mean(name, lookup)}: {', '.join(lookup)}"
         )
-    found = known[name]
-    assert found.rule is not None
+    result = lookup[name]
+    assert result.rule is not None
     instance, kind = _question(jobs, seconds)
-    params = resolve(name, found.parameters, {})
-    plan, _ = found.rule(instance.shown(found.information), memory=None, rng=rng, limits=Limits(), **params)
+    params = resolve(name, result.parameters, {})
+    plan, _ = result.rule(instance.shown(result.information), memory=None, rng=rng, limits=Limits(), **params)
     return np.where(plan.config >= 0, kind[plan.config], -1)
 
 
 def _question(jobs: Typed, seconds: float) -> tuple[Instance, IntArray]:
-    """The round that begins now, and the type of each configuration."""
+    """Return the round that begins now, and the type of each configuration."""
     sizes, types = np.unique(jobs.gpus), len(jobs.capacity)
     kind, size = np.repeat(np.arange(types), len(sizes)), np.tile(sizes, types)
     instance = from_rates(
