@@ -146,7 +146,7 @@ Columns = tuple[IntArray, IntArray, IntArray, IntArray]
 def _solve_program(
     rates: Rates, steps: Floats, release: Floats, borders: Floats, jobs: IntArray, deadline: Deadline | None
 ) -> tuple[Solved, Columns]:
-    """Return the optimum, and the job, mode (`_modes`) and interval of each column y, as shares of the intervals.
+    """Return the optimum, and job, mode (`_running_modes`) and interval of each column y, as shares of the intervals.
 
     The unit is the mean of the jobs' shortest durations, summed. The halves of the shortest durations are left out.
     """
@@ -181,7 +181,7 @@ def _add_all_rows(
 ) -> tuple[Columns, IntArray, IntArray]:
     """Add the rows of the module's docstring; return the columns, and the rows of jobs and types.
 
-    Each column has a job, mode (`_modes`) and interval. Rows are given by interval (-1 for an interval that ends before
+    Each column has a job, mode (`_running_modes`) and interval. Rows are given by interval (-1: it ends before
     the job's release). Times are in `unit` seconds.
     """
     count, types = len(lengths), len(rates.capacity)
