@@ -1,7 +1,7 @@
-"""Admission, a plug-in of mlsched: which waiting jobs start and whom they evict, and real schedulers' decisions judged.
+"""Admission, a plug-in of mlsched: which waiting jobs start and whom they evict; decisions of real schedulers, judged.
 
-The problem `admission` with all that answers it, the readers of clusters' states, and `mlsched judge`. What is named
-here is imported when it is used.
+It contains the problem `admission` with its solvers, the readers of cluster states, and `mlsched judge`. Public names
+are imported when they are used.
 """
 
 from __future__ import annotations

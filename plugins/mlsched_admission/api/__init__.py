@@ -1,1 +1,1 @@
-"""What people ask of admission: a decision judged, the optimum proved."""
+"""Public functions of admission: judge a decision, prove the optimum."""

@@ -1,4 +1,4 @@
-"""A whole cycle of the scheduler's own program: the outcome of every waiting job, with verdicts on evictions."""
+"""A complete cycle of the scheduler's own program: the outcome of every waiting job, with verdicts on evictions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from mlsched_admission.instances.states import State, instance_of
 from mlsched_admission.instances.systems.decide import Outcome, decide
 from mlsched_admission.solvers.verdicts import Verdict
 
-#: Evictions of a cycle that are judged, and units of all their instances together; one is judged at least.
+#: Limits on the judged evictions of a cycle, and on the units of all their instances together; at least one is judged.
 MOST_JUDGED, MOST_UNITS = 20, 20_000
 
 
 def cycle_of(state: State, best: Judgement, request: JudgeRequest) -> tuple[CycleRow, ...] | None:
-    """The outcome of each waiting job in a whole cycle of the scheduler's own program, with verdicts on evictions."""
+    """Return the outcome of each waiting job in a complete cycle of the scheduler's own program, with verdicts on
+    evictions.
+    """
     made = decide(state, None)
     if made is None:
         return None
@@ -34,7 +36,7 @@ def cycle_of(state: State, best: Judgement, request: JudgeRequest) -> tuple[Cycl
 
 
 def _judged(state: State, best: Judgement, one: Outcome, request: JudgeRequest) -> Verdict | None:
-    """The verdict on whom a job evicts; None if the question about the job lacks a victim."""
+    """Return the verdict on a job's evictions; None if the instance of the job lacks a victim."""
     known = None
     if list(state.jobs) == [one.job] and request.options.flavors == "chosen":
         asked, instance, known = state, best.instance, best.verdict

@@ -15,7 +15,7 @@ from mlsched_admission.instances import Instance
 from mlsched_admission.instances.states import Options, instance_of, read_documents, states_of
 from mlsched_admission.solvers.freeing import Freed, free_whole_nodes
 
-#: Most nodes or domains to free: each is a question of its own.
+#: Most nodes or domains to free: each number is a separate problem.
 MOST = 64
 
 

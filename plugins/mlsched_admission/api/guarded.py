@@ -1,4 +1,4 @@
-"""Verdicts that accuse nobody wrongly: "unknown" where the model lacks a feature or is narrower than the rules."""
+"""Verdicts without false accusations: "unknown" if the model lacks a feature or is narrower than the rules."""
 
 from __future__ import annotations
 
@@ -26,9 +26,15 @@ def verdict_on(
     limits: dict[str, Any],
     known: Verdict | None = None,
 ) -> Verdict:
-    """The verdict on a plan, or on victims; the exact question of fair sharing is asked apart.
+    """Return the verdict on a plan, or on victims; the exact problem of fair sharing is solved separately.
 
-    known: a verdict on the same question, whose front is used again.
+    Args:
+        state: State of the cluster.
+        instance: Instance of the state.
+        plan: Plan or decision.
+        jobs: Requested jobs.
+        limits: Limits of each search.
+        known: A verdict on the same problem, whose front is reused.
     """
     if isinstance(plan, Plan):
         return judge_decision(instance, plan, jobs=jobs, **_compared(instance), **limits)
@@ -61,7 +67,7 @@ def _outranks(unit: Unit, job: Job) -> bool:
 
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:
-    """The decision of the scheduler's own program about some jobs; None if it has none for them."""
+    """Return the decision of the scheduler's own program about some jobs; None without such a program."""
     made = decide(state, jobs)
     if made is None or not made.outcomes:
         return None
@@ -74,12 +80,14 @@ def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision 
     return Decision(evict, tuple(sorted(named[name] for name in made.start if name in named)))
 
 
-#: Verdicts that accuse somebody.
+#: Verdicts that accuse the scheduler.
 _ACCUSATIONS = ("ineligible", "does not start", "needless", "dominated")
 
 
 def guarded(state: State, instance: Instance, verdict: Verdict, own: bool) -> Verdict:
-    """The verdict, or "unknown" if the model lacks a feature of the job, or is narrower than the scheduler's rules."""
+    """Return the verdict, or "unknown" if the model lacks a feature of the job, or is narrower than the scheduler's
+    rules.
+    """
     if verdict.kind not in _ACCUSATIONS:
         return verdict
     features = [line for name, lines in state.unmodelled.items() if name in state.jobs for line in lines]
@@ -107,7 +115,7 @@ def _same(made: Decision | None, verdict: Verdict) -> bool:
 
 
 def _in_a_cycle(state: State, instance: Instance, verdict: Verdict) -> bool:
-    """Whether the scheduler's own program evicts the same for the only job in a whole cycle."""
+    """Return whether the scheduler's own program evicts the same units for the only job in a complete cycle."""
     made = decide(state, None)
     names = {instance.unit_names[u] for u in verdict.evict}
     if made is None or len(state.jobs) != 1:
@@ -116,7 +124,7 @@ def _in_a_cycle(state: State, instance: Instance, verdict: Verdict) -> bool:
 
 
 def guarded_needs(needs: Needs, unmodelled: dict[str, tuple[str, ...]]) -> Needs:
-    """What it takes, without a claim that the model cannot make."""
+    """Return the needed changes, without claims that the model cannot make."""
     features = [line for lines in unmodelled.values() for line in lines]
     if not features or not (needs.starts_now or needs.cannot or needs.proof):
         return needs
@@ -125,10 +133,10 @@ def guarded_needs(needs: Needs, unmodelled: dict[str, tuple[str, ...]]) -> Needs
 
 
 def _compared(instance: Instance) -> dict[str, Any]:
-    """What plans are compared by, where it is not the usual.
+    """Return the objectives of the comparison, if they are not the usual ones.
 
-    Whether a disruption budget or a higher priority gives way is a choice: Kubernetes spares budgets first. Where there
-    are budgets, both are on the front, and none is compared before it.
+    The order of disruption budgets and priorities is a choice: Kubernetes spares budgets first. With budgets, both are
+    on the front, and neither is compared before it.
     """
     if not len(instance.budget_left):
         return {}
@@ -137,7 +145,7 @@ def _compared(instance: Instance) -> dict[str, Any]:
 
 
 def named_decision(instance: Instance, names: Iterable[str]) -> Decision | None:
-    """The decision to evict units of these names; None if the instance lacks one."""
+    """Return the decision to evict units of these names; None if the instance lacks one."""
     units = {name: u for u, name in enumerate(instance.unit_names)}
     if any(name not in units for name in names):
         return None

@@ -1,4 +1,4 @@
-"""What `judge` answers: the state that was read, the verdict on the decision, and what it would take."""
+"""Result of `judge`: the state as read, the verdict on the decision, and the changes that would start the jobs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from mlsched_admission.solvers.verdicts import Needs, Point, Verdict
 
 @dataclasses.dataclass(frozen=True)
 class CycleRow:
-    """One waiting job in a cycle: its outcome, why, whom it evicts, and the verdict on that ("" without evictions).
+    """One waiting job in a cycle: its outcome, the reason, its victims, and the verdict on them ("" without evictions).
 
-    later: the outcome after the queues have been walked, for jobs that are behind others in this cycle.
+    Attributes:
+        later: Outcome after the queues have been walked, for jobs that are behind others in this cycle.
     """
 
     job: str
@@ -31,13 +32,18 @@ class CycleRow:
 
 @dataclasses.dataclass(frozen=True)
 class Judgement:
-    """What was read of a state, what was assumed, and the verdict on a decision.
+    """The state as read, the assumptions, and the verdict on a decision.
 
-    decision: who decided, in words; None where no decision was given: of `verdict`, only the front then counts. read,
-    assumed: lines for people. unmodelled: job -> features that the instance does not have and that could change the
-    verdict. why: why the job waits, in a line with numbers. cycle: the outcome of every waiting job in a whole cycle of
-    the scheduler's own program; None if single jobs were named. counted: what lost work counts, GPU or CPU. permits:
-    single changes with which the scheduler's own program would evict somebody for the job, if it evicts nobody now.
+    Attributes:
+        decision: Origin of the decision, in words; None without a decision: only the front of `verdict` then counts.
+        read, assumed: Lines for people.
+        unmodelled: Job -> features that the instance lacks and that could change the verdict.
+        why: Reason why the job waits, in a line with numbers.
+        cycle: Outcome of every waiting job in a complete cycle of the scheduler's own program; None if single jobs were
+            named.
+        counted: Resource that measures lost work, GPU or CPU.
+        permits: Single changes with which the scheduler's own program would evict units for the job, if it evicts none
+            now.
     """
 
     instance: Instance
@@ -58,7 +64,7 @@ class Judgement:
         return short_repr(self, self.system, said, count_of(len(self.verdict.front), "optimal plan"))
 
     def _repr_html_(self) -> str:
-        """For notebooks: the verdict, what it would take, and the plans on the front."""
+        """Return an HTML table for notebooks: the verdict, the needed changes, and the plans on the front."""
         changes = [change.sentence for change in self.needs.changes]
         takes = "it starts now" if self.needs.starts_now else "; ".join(changes) or self.needs.cannot
         rows = [["decision", self.decision], ["verdict", self.verdict.sentence if self.decision else None]]
@@ -71,12 +77,12 @@ class Judgement:
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing is wrong with the decision: it is on the front, or there is none."""
+        """Return whether the decision is correct: it is on the front, or missing."""
         fine = self.decision is None or self.verdict.kind in ("on the front", "unknown")
         return fine and all(row.verdict in ("", "on the front", "unknown") for row in self.cycle or ())
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain JSON data; units, jobs and nodes by name."""
+        """Return everything as plain JSON data; units, jobs and nodes by name."""
         return {
             "instance_hash": self.instance.hash,
             "system": self.system,
@@ -99,7 +105,7 @@ class Judgement:
 
 
 def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
-    """Names of these numbers; the numbers where there are none."""
+    """Return the names of these numbers, or the numbers if names are missing."""
     return [names[n] if names else str(n) for n in numbers]
 
 

@@ -1,4 +1,4 @@
-"""What `judge` is asked: states with the instances that they are, decisions, and who is named."""
+"""Inputs of `judge`: states with their instances, decisions, and the named jobs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mlsched_admission.instances.states.documents import MOST_STATE, Document
 from mlsched_admission.instances.states.incident import incident_instance
 
 Paths = str | os.PathLike[str]
-#: What a decision starts with when it is a plan of mlsched in a file.
+#: First characters of a decision file that is a plan of mlsched.
 _PLANS = (b'"admission.plan"', b'"kind": "result"')
 
 
 def questions(documents: list[Document], paths: Sequence[Paths], options: Options) -> list[tuple[State, Instance]]:
-    """The states in these documents, each with the instance that it is; an instance's own file has an empty state."""
+    """Return the states in these documents, each with its instance; an instance's own file has an empty state."""
     own = [document for document in documents if document.what in ("own", "incident")]
     if not own:
         made = [(state, instance_of(state)) for state in states_of(documents, options)]
@@ -56,7 +56,7 @@ def questions(documents: list[Document], paths: Sequence[Paths], options: Option
 
 
 def moment(now: str | int | None) -> int | None:
-    """Seconds since 1970 of a time as the caller names it."""
+    """Return the caller's time as seconds since 1970."""
     if not isinstance(now, str):
         return None if now is None else int(now)
     if now.isdecimal() and now.isascii() and len(now) <= 12:
@@ -67,12 +67,12 @@ def moment(now: str | int | None) -> int | None:
 
 
 def seconds(every: str | int | None) -> int | None:
-    """Seconds of a span as the caller names it."""
+    """Return the caller's time span in seconds."""
     return values.span("checkpoint_every", every) if isinstance(every, str) else every
 
 
 def asked(instance: Instance, options: Options) -> list[int] | None:
-    """The jobs of an instance that the user names."""
+    """Return the jobs of an instance that the user names."""
     if not options.jobs:
         return None
     names = instance.job_names or tuple(map(str, range(len(instance.job_priority))))
@@ -83,7 +83,9 @@ def asked(instance: Instance, options: Options) -> list[int] | None:
 
 @dataclasses.dataclass(frozen=True)
 class JudgeRequest:
-    """One call of `judge`: the decision or the rule that decides, options of reading states, limits of each search."""
+    """One call of `judge`: the decision or the heuristic that decides, options of reading states, limits of each
+    search.
+    """
 
     decision: Paths | Plan | Sequence[str] | None
     rule: str | None
@@ -92,7 +94,7 @@ class JudgeRequest:
 
 
 def decided(instance: Instance, request: JudgeRequest) -> tuple[str, Plan | Decision] | None:
-    """Who decided, and what; None where nobody did."""
+    """Return the origin of the decision and the decision; None without one."""
     rule, decision = request.rule, request.decision
     if rule is not None:
         plan: Any = solve(instance, rule, **request.limits).plan

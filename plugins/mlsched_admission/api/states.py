@@ -1,4 +1,4 @@
-"""A scheduler's decision, judged from the state of its cluster: `mlsched_admission.judge`."""
+"""Judge a scheduler's decision from the state of its cluster: `mlsched_admission.judge`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mlsched_admission.instances.systems.permits import permits
 from mlsched_admission.solvers.verdicts import Needs, Point, Verdict, front_question, what_it_takes
 from mlsched_admission.solvers.waits import why_it_waits
 
-#: Kinds of verdicts, the worst first: of combinations of flavors, the best is what the decision is worth.
+#: Kinds of verdicts, the worst first: the best over the combinations of flavors counts.
 _KINDS = ("unknown", "ineligible", "does not start", "needless", "dominated", "on the front")
 
 
@@ -47,7 +47,7 @@ def judge(
     Args:
         states: files that kubectl, Slurm or KAI wrote, or one instance or report.
         decision: a file (a name of a victim per line, events, a later state), names of victims, or a plan. Without it
-            and without a rule there is no decision to judge, and the optimal plans are shown.
+            and without a rule, the optimal plans are shown.
         rule: who decides instead, "kueue" say.
         job: the waiting jobs that are asked about (default: the first in line).
         now: seconds since 1970, or "2026-11-24T10:00:00Z".
@@ -128,7 +128,7 @@ def certify_judgement(
 
 
 def _with_needs(state: State, best: Judgement, request: JudgeRequest) -> Judgement:
-    """The judgement with why the jobs wait, and what it would take."""
+    """Return the judgement with the reason why the jobs wait, and the changes that would start them."""
     if blocked := [f"job {name}: {why}" for name, why in state.blocked.items()]:
         everyone = tuple(range(len(best.instance.job_priority)))
         needs = Needs(everyone, False, (), True, blocked[0], "by the rules for flavors")
@@ -142,7 +142,7 @@ def _with_needs(state: State, best: Judgement, request: JudgeRequest) -> Judgeme
 
 
 def _judged(state: State, instance: Instance, request: JudgeRequest) -> Judgement:
-    """The judgement of one question, but for what it would take: `judge` asks that of the one that is shown."""
+    """Return the judgement of one problem without the needed changes: `judge` adds them to the shown judgement."""
     rule = request.rule
     jobs = asked(instance, request.options) if state.system == "mlsched" else None
     own = (
@@ -153,7 +153,7 @@ def _judged(state: State, instance: Instance, request: JudgeRequest) -> Judgemen
     made = ("by " + str(rule), own) if own is not None else decided(instance, request)
     if line := _foreign_rule(state.system, rule):
         state.assume(line)
-    # Without a decision, nobody is evicted: the front is what it is held against.
+    # Without a decision, the reference of the front is to evict nobody.
     plan = Decision(()) if made is None else made[1]
     verdict = verdict_on(state, instance, plan, jobs, request.limits)
     if made is not None:
@@ -181,7 +181,7 @@ def _foreign_rule(system: str, rule: str | None) -> str:
 
 
 def _best(judged: list[Judgement]) -> Judgement:
-    """Of one question per combination of flavors: the one in which most jobs start, then the decision fares best."""
+    """Return, over the combinations of flavors, the judgement with most starting jobs, then the best verdict."""
     if len(judged) == 1:
         return judged[0]
     best = max(judged, key=_worth)
@@ -203,7 +203,9 @@ def _best(judged: list[Judgement]) -> Judgement:
 
 
 def _worth(one: Judgement) -> tuple[Any, ...]:
-    """The sort key of a combination: jobs that can start, the verdict on the decision, then the front's first point."""
+    """Return the sort key of a combination: jobs that can start, the verdict on the decision, then the front's first
+    point.
+    """
     front = one.verdict.front
     started = max((int(point.plan.start.sum()) for point in front), default=0)
     cost = tuple(-front[0].values[name] for name in one.verdict.objectives) if front else ()
@@ -214,7 +216,9 @@ def _worth(one: Judgement) -> tuple[Any, ...]:
 
 
 def _beats(front: Sequence[Point], verdict: Verdict) -> bool:
-    """Whether a point of the front is no worse in all objectives and better in one, and starts the job as well."""
+    """Return whether a point of the front is at least as good in all objectives and better in one, and starts the job
+    as well.
+    """
     mine = [verdict.values[name] for name in verdict.objectives]
     for point in front:
         theirs = [point.values[name] for name in verdict.objectives]

@@ -1,1 +1,1 @@
-"""What benchmarks need of admission: the plain model."""
+"""The plain model of admission, used by benchmarks."""

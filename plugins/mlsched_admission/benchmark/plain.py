@@ -1,4 +1,4 @@
-"""Admission: a Boolean a job and a unit, a number of pods a shape and node, the maxima of quotas as they stand."""
+"""Plain model of admission: one Boolean per job and unit, pods per shape and node, the maxima of quotas unchanged."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Plain:
             self._one_domain(level, [(self.put[k, n], counts[k], n) for k in shapes for n in nodes])
 
     def _one_domain(self, level: int, coming: list[tuple[Any, int, int]]) -> None:
-        """All that comes is in one domain of the level. coming: (variable, its largest value, node)."""
+        """Put all arriving pods in one domain of the level. coming: (variable, its largest value, node)."""
         domain = self.instance.node_domain[level].tolist()
         chosen = {d: self.model.new_bool_var("") for d in set(domain)}
         self.model.add_at_most_one(chosen.values())
@@ -96,7 +96,7 @@ class _Plain:
                 there = int(instance.node_free[n, r] + instance.node_draining[n, r])
                 if there >= 0:
                     self.model.add(needed <= there + given)
-                elif not isinstance(needed, int):  # over-committed: only what asks for the resource must fit
+                elif not isinstance(needed, int):  # over-committed: only pods that request the resource must fit
                     comes = self.model.new_bool_var("")
                     self.model.add(needed == 0).only_enforce_if(~comes)
                     self.model.add(needed <= there + given).only_enforce_if(comes)
@@ -176,7 +176,7 @@ class _Plain:
         return usage
 
     def _order(self, own: set[int]) -> None:
-        """Rule 9: who is the last victim below each queue that is not above the job's."""
+        """State rule 9: the last victim below each queue that is not above the job's."""
         instance = self.instance
         queue = int(instance.job_queue[0])
         uses = np.flatnonzero(instance.job_use[0]).tolist()
@@ -258,7 +258,7 @@ OBJECTIVES: dict[str, Callable[[_Plain], Any]] = {
 
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
-    """The model of one objective, and the reader of its plan."""
+    """Build the model of one objective and the reader of its plan."""
     plain = _Plain(instance)
     weights = instance.waiting_weight.tolist()
     waiting = sum(w * (1 - s) for w, s in zip(weights, plain.start, strict=True))

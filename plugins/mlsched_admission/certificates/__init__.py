@@ -1,7 +1,7 @@
-"""The admission problem as 0-1 formulas, written from the statement alone (`instances/admission/judge.py`).
+"""The admission problem as 0-1 formulas, written only from the statement (`instances/admission/judge.py`).
 
-First the least waiting rank, then the least base value among the plans of no larger rank. A number of pods is stated by
-one variable for each pod that a node could hold, a sum of quotas by its binary digits (`_quotas.py`).
+First the least waiting rank, then the least base value among the plans of at most this rank. A number of pods is stated
+by one variable for each pod that a node could hold, a sum of quotas by its binary digits (`_quotas.py`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Stated:
         state_quotas(self.formula, instance, self.start, self.evict)
 
     def _most(self, n: int) -> list[int]:
-        """What node n has when everybody leaves."""
+        """Return the amounts of node n after every unit has left."""
         instance = self.instance
         most = [int(a) + int(b) for a, b in zip(instance.node_free[n], instance.node_draining[n], strict=True)]
         for p, host in enumerate(instance.pod_node.tolist()):
@@ -49,7 +49,7 @@ class Stated:
         return most
 
     def _places(self) -> None:
-        """Rules 1 and 2."""
+        """State rules 1 and 2."""
         instance, formula = self.instance, self.formula
         most = [self._most(n) for n in range(len(instance.node_free))]
         on_node: dict[tuple[int, int], list[int]] = {}
@@ -88,7 +88,7 @@ class Stated:
         self._shape_groups(on_node)
 
     def _shape_groups(self, on_node: dict[tuple[int, int], list[int]]) -> None:
-        """Rule 2: groups of shapes. on_node: the variables of each shape on each node."""
+        """State rule 2 for groups of shapes. on_node: the variables of each shape on each node."""
         instance = self.instance
         for group, level in enumerate(instance.shape_group_level.tolist()):
             shapes = [k for k, g in enumerate(instance.shape_group.tolist()) if g == group]
@@ -110,7 +110,7 @@ class Stated:
                     self.formula.implies(rule, y, chosen[d])
 
     def _moves(self) -> None:
-        """Rule 3."""
+        """State rule 3."""
         instance, formula = self.instance, self.formula
         pods = instance.pod_unit.tolist()
         for u, m in self.move.items():
@@ -135,7 +135,7 @@ class Stated:
                 self._one_domain(f"the moved unit {u}", level, goes[u], "rule 3: a moved unit in one domain")
 
     def _room(self) -> None:
-        """Rule 4."""
+        """State rule 4."""
         instance = self.instance
         for n, coming in sorted(self.coming.items()):
             for r, resource in enumerate(instance.resources):
@@ -151,22 +151,22 @@ class Stated:
                 if there >= 0:
                     self.formula.at_most(f"rule 4: {resource}", [*needed, *given], there)
                     continue
-                # Over-committed: needed - given <= there where something comes that asks for the resource. Where this
-                # one does not come, the row says needed - given <= 0, which follows from the row of any that does.
+                # Over-committed: needed - given <= there if an arriving job requests the resource. If this job does not
+                # arrive, the row states needed - given <= 0, which follows from the row of any job that does.
                 for d, y in needed:
                     if d:
                         terms = [(c - there, t) if t == y else (c, t) for c, t in needed]
                         self.formula.at_most(f"rule 4: {resource}", [*terms, *given], 0)
 
     def _evictions(self) -> None:
-        """Rule 5, for those who may evict in any case; the others are in `state_quotas`."""
+        """State rule 5 for jobs that may evict in any case; the others are in `state_quotas`."""
         for u, x in enumerate(self.evict):
             if not any(int(self.instance.may[j, u]) == 2 for j in range(len(self.start))):
                 by = [s for j, s in enumerate(self.start) if int(self.instance.may[j, u]) == 1]
                 self.formula.at_least("rule 5: who may evict whom", [*((1, s) for s in by), (-1, x)], 0)
 
     def _gangs(self) -> list[tuple[int, int]]:
-        """Rule 6. (variable, units) of each gang of several units: 1 where all are evicted."""
+        """State rule 6; return (variable, units) of each gang of several units: 1 if all are evicted."""
         instance, formula = self.instance, self.formula
         pods = Counter(instance.pod_unit.tolist())
         members: dict[int, list[int]] = defaultdict(list)
@@ -175,7 +175,7 @@ class Stated:
         found = []
         for group, units in sorted(members.items()):
             if len(units) == 1:
-                continue  # evicted or not, it is whole
+                continue  # evicted or not, it is complete
             size = sum(max(1, pods[u]) for u in units)
             whole = formula.variable(f"gang {group} is evicted whole")
             for u in units:
@@ -187,7 +187,7 @@ class Stated:
         return found
 
     def _limits(self) -> None:
-        """Rule 7."""
+        """State rule 7."""
         instance = self.instance
         for h, left in enumerate(instance.limit_left.tolist()):
             use = [(int(instance.limit_job[h, j]), s) for j, s in enumerate(self.start)]
@@ -195,21 +195,22 @@ class Stated:
             if left >= 0:
                 self.formula.at_most("rule 7: limits", [*use, *given], left)
                 continue
-            # Exceeded already: use - given <= left where a job starts that uses it. Where this one waits, the row says
-            # use - given <= 0, which is true where none starts, and follows from the row of any other that does.
+            # Exceeded already: use - given <= left if a job starts that uses the limit. If this job waits, the row
+            # states use - given <= 0. This is true if all such jobs wait, and follows from the row of any other that
+            # starts.
             for c, s in use:
                 if c:
                     terms = [(d - left, t) if t == s else (d, t) for d, t in use]
                     self.formula.at_most("rule 7: limits", [*terms, *given], 0)
 
     def rank(self) -> Cost:
-        """The waiting rank (rule 10): the sum of all weights, less those of the jobs that start."""
+        """Return the waiting rank (rule 10): the sum of all weights, less those of the jobs that start."""
         weights = self.instance.waiting_weight.tolist()
         return [(-int(w), s) for w, s in zip(weights, self.start, strict=True)], sum(weights)
 
 
 def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
-    """The least waiting rank; then the least base value where it is no larger than in `plan`.
+    """Return the formula of the least waiting rank; then of the least base value at a rank of at most that of `plan`.
 
     Their values add up to the objective: a plan of a larger rank is worse by D, and D exceeds every base value.
     """
@@ -229,7 +230,7 @@ def _rank_of(instance: Instance, plan: Plan) -> int:
 
 
 def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) -> list[str]:
-    """Why the two minima add up to the least value of all."""
+    """Explain why the two minima add up to the least value of all."""
     rank, largest = _rank_of(instance, plan), _largest(instance, objective)
     return [
         f"The waiting rank is {rank}, and in no plan less. No base value is above {largest}: a plan of a larger rank "
@@ -243,14 +244,14 @@ def _able(instance: Instance) -> list[int]:
 
 
 def _levels(instance: Instance) -> list[int]:
-    """The place of each unit's priority among the distinct ones, from 1."""
+    """Return the position of each unit's priority among the distinct ones, from 1."""
     priorities = instance.unit_priority.tolist()
     distinct = sorted(set(priorities))
     return [1 + distinct.index(p) for p in priorities]
 
 
 def _largest(instance: Instance, objective: str) -> int:
-    """What no base value is above; D is one more."""
+    """Return an upper limit of all base values; D is one more."""
     return BASES[objective][0](instance)
 
 
@@ -262,7 +263,7 @@ def _over_budgets(instance: Instance) -> int:
 
 
 def _budget_terms(stated: Stated) -> list[Term]:
-    """One variable for each pod beyond a budget."""
+    """Return one variable for each pod beyond a budget."""
     instance, terms = stated.instance, list[Term]()
     for b, (covers, left) in enumerate(zip(instance.pod_budget, instance.budget_left.tolist(), strict=True)):
         disturbed: Counter[int] = Counter()
@@ -303,7 +304,7 @@ def _cost(terms: Callable[[Stated], list[Term]], stated: Stated) -> Cost:
     return terms(stated), 0
 
 
-#: Objective -> what no base value is above, and the terms of the base value.
+#: Objective -> upper limit of its base values, and the terms of the base value.
 BASES: dict[str, tuple[Callable[[Instance], int], Callable[[Stated], list[Term]]]] = {
     "victims": (lambda one: len(_able(one)), _victims),
     "lost": (lambda one: sum(int(one.unit_lost[u]) for u in _able(one)), _lost),

@@ -1,8 +1,7 @@
 """Rules 5, 8 and 9 of the admission problem in 0-1 variables: quotas.
 
-Usage of a queue is its own use and, of each child, max(0, usage - local). Where usage must stay below something, a
-number in binary digits that is at least the maximum stands for it; where it must be above something, one that is at
-most the maximum.
+Usage of a queue is its own use and, for each child, max(0, usage - local). An upper limit on usage uses a number in
+binary digits that is at least the maximum; a lower limit uses one that is at most the maximum.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class _Quotas:
         self.parent = instance.quota_parent.tolist()
         self.flavors = range(instance.job_use.shape[1])
 
-    # --- numbers that no plan changes ----------------------------------------------------------------------------
+    # --- constant numbers ---------------------------------------------------------------------------------------------
 
     def _path(self, q: int) -> list[int]:
         return [] if q < 0 else [q, *self._path(self.parent[q])]
@@ -63,7 +62,7 @@ class _Quotas:
     def _uses(self, j: int) -> list[int]:
         return [f for f in self.flavors if int(self.instance.job_use[j, f])]
 
-    # --- numbers that a plan changes -----------------------------------------------------------------------------
+    # --- numbers that depend on the plan ------------------------------------------------------------------------------
 
     def _own(self, q: int, f: int, kept: int = -1) -> Amount:
         instance = self.instance
@@ -76,12 +75,12 @@ class _Quotas:
         return [(c, x) for c, x in terms if c], int(instance.quota_used[q, f])
 
     def _number(self, meaning: str, largest: int) -> list[Term]:
-        """Binary digits of a new number from 0 to at least `largest`."""
+        """Return the binary digits of a new number from 0 to at least `largest`."""
         digits = range(max(0, largest).bit_length())
         return [(2**i, self.formula.variable(f"digit {i} of {meaning}")) for i in digits]
 
     def _at_least(self, q: int, f: int) -> Amount:
-        """A number that is at least the usage of queue q."""
+        """Return a number that is at least the usage of queue q."""
         terms, constant = self._own(q, f)
         for c in self._children(q):
             below, below_constant = self._at_least(c, f)
@@ -96,7 +95,7 @@ class _Quotas:
         return terms, constant
 
     def _at_most(self, q: int, f: int, u: int) -> Amount:
-        """A number that is at most the usage of queue q while unit u is still there."""
+        """Return a number that is at most the usage of queue q while unit u is still there."""
         terms, constant = self._own(q, f, u)
         for c in self._children(q):
             below, below_constant = self._at_most(c, f, u)
@@ -118,13 +117,13 @@ class _Quotas:
         return terms, constant
 
     def _where(self, family: str, condition: int, terms: list[Term], most: int, excess: int) -> None:
-        """terms <= most where the condition is 1; they are at most `most + excess` in any case."""
+        """Add terms <= most if the condition is 1; the terms are always at most `most + excess`."""
         self.formula.at_most(family, _joined([*terms, (excess, condition)]), most + excess)
 
     # --- the rules -----------------------------------------------------------------------------------------------
 
     def limits(self, j: int) -> None:
-        """Rule 8."""
+        """State rule 8."""
         for f in self._uses(j):
             for q in self._path(int(self.instance.job_queue[j])):
                 if (allowed := self._allowed(q, f)) is not None:
@@ -133,7 +132,7 @@ class _Quotas:
                     self._where("rule 8: quotas", self.start[j], terms, allowed - constant, excess)
 
     def without_borrowing(self) -> None:
-        """Rule 5, where a job may evict if it ends without borrowing."""
+        """State rule 5 for jobs that may evict if they end without borrowing."""
         ends = {}
         for j, s in enumerate(self.start):
             if not any(int(w) == 2 for w in self.instance.may[j]):
@@ -153,7 +152,7 @@ class _Quotas:
                 self.formula.at_least("rule 5: who may evict whom", [*((1, v) for v in by), (-1, x)], 0)
 
     def order(self) -> None:
-        """Rule 9, for job 0, the only one."""
+        """State rule 9, for job 0, the only one."""
         queue, uses = int(self.instance.job_queue[0]), self._uses(0)
         named = [f for f in self.flavors if int(self.instance.contested[f])]
         flavors = named or [f for f in uses if self._lacks(queue, f)] or uses
@@ -170,7 +169,7 @@ class _Quotas:
         return any(allowed is not None and now > allowed for now, allowed in limits)
 
     def _last(self, q: int, flavors: list[int], own: list[int]) -> dict[int, int]:
-        """Unit -> the variable that is 1 where it may be the last victim below queue q."""
+        """Return unit -> the variable that is 1 if it may be the last victim below queue q."""
         below = {u: x for u, x in enumerate(self.evict) if int(self.instance.unit_queue[u]) == q}
         for c in self._children(q):
             below |= self._last(c, flavors, own)
@@ -201,7 +200,7 @@ def _largest(terms: list[Term], constant: int) -> int:
 
 
 def _joined(terms: list[Term]) -> list[Term]:
-    """Each variable once."""
+    """Merge terms of the same variable."""
     added: dict[int, int] = {}
     for a, x in terms:
         added[x] = added.get(x, 0) + a

@@ -12,7 +12,7 @@ from mlsched.core.errors import InvalidInput
 if TYPE_CHECKING:
     from mlsched_admission.api.free import Freeing
 
-#: Names in a row; `--json` has all.
+#: Most names in a row; `--json` has all.
 MOST_NAMES = 5
 
 

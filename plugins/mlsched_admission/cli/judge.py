@@ -1,4 +1,4 @@
-"""`mlsched judge STATE...`: a real scheduler's decision against the optimum, and what would help. One screen."""
+"""`mlsched judge STATE...`: a real scheduler's decision, the optimum, and helpful changes on one screen."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mlsched.core.errors import InvalidInput, MlschedError, one_line
 if TYPE_CHECKING:
     from mlsched_admission.api.judgement import Judgement
 
-#: Names, points and changes that are shown; `--json` has all.
+#: Most names, points and changes on the screen; `--json` has all.
 MOST_NAMES, MOST_POINTS, MOST_CHANGES, MOST_LINES = 5, 8, 6, 6
-#: How objectives are headed; lost work in minutes.
+#: Headings of objectives; lost work in minutes.
 _HEADS = {
     "victims": "victims (pods of gangs)",
     "top_priority": "highest priority (rank)",
@@ -149,7 +149,7 @@ def judge(
 
 
 def _shared(found: Judgement, anonymous: bool) -> Judgement:
-    """The judgement as it is written to files: with --anonymous, of an instance without names."""
+    """Return the judgement for files: with --anonymous, of an instance without names."""
     if not anonymous:
         return found
     from dataclasses import replace
@@ -162,7 +162,7 @@ def _shared(found: Judgement, anonymous: bool) -> Judgement:
 def _certified(
     found: Judgement, folder: Path, time_limit: float | None
 ) -> tuple[dict[str, Any] | None, MlschedError | None]:
-    """The proof, in a folder, that the front is whole; None where none was found, and why none was."""
+    """Prove the front in a folder; return the proof or None, and the reason of a failure."""
     import mlsched_admission
     from mlsched.cli.certify import document
 
@@ -189,7 +189,7 @@ def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
 
 
 def _cycle(found: Judgement) -> list[Any]:
-    """The outcome of every waiting job in a whole cycle, those that evict somebody first."""
+    """Return the outcome of every waiting job in a complete cycle, preemptors first."""
     if found.cycle is None or len(found.cycle) < 2:
         return []
     line = sorted(found.cycle, key=lambda row: (not row.evicts, row.outcome != "starts"))
@@ -223,12 +223,12 @@ def _verdict(found: Judgement) -> list[tuple[str, str]]:
 
 
 def _sentence(found: Judgement) -> str:
-    """The verdict's sentence, which may begin with its kind."""
+    """Return the verdict's sentence, which may begin with its kind."""
     return found.verdict.sentence.removeprefix(f"{found.verdict.kind}: ")
 
 
 def _grid(rows: list[tuple[str, str]]) -> Any:
-    """Labels, each once, and their texts, wrapped."""
+    """Return labels, each once, and their texts, wrapped."""
     from rich.table import Table
     from rich.text import Text
 
@@ -247,7 +247,7 @@ def _cut(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _gone(found: Judgement, units: Iterable[int]) -> list[str]:
-    """The names of evicted units; a gang of which all go by its own name, once."""
+    """Return the names of evicted units; a completely evicted gang by its own name, once."""
     instance, gone = found.instance, set(units)
     names: dict[str, None] = {}
     for unit in sorted(gone):
@@ -259,14 +259,14 @@ def _gone(found: Judgement, units: Iterable[int]) -> list[str]:
 
 
 def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
-    """Names of these numbers, as the documents have them; imported when first needed."""
+    """Return the names of these numbers, as in the documents; imported when first needed."""
     from mlsched_admission.api import judgement
 
     return judgement.named(names, numbers)
 
 
 def _names(names: list[str]) -> str:
-    """A few names, and how many more."""
+    """Return a few names, and the number of the others."""
     if not names:
         return "nobody"
     more = len(names) - MOST_NAMES
@@ -281,7 +281,7 @@ def _jobs(found: Judgement) -> str:
 
 
 def _needs(found: Judgement) -> list[tuple[str, str]]:
-    """What it would take to evict nobody."""
+    """Return the changes with which the jobs start without evictions."""
     label, needs = "it would take", found.needs
     if needs.starts_now:
         return [(label, "nothing: it starts now, and nobody is evicted")]
@@ -297,7 +297,7 @@ def _needs(found: Judgement) -> list[tuple[str, str]]:
 
 
 def _front(found: Judgement) -> list[Any]:
-    """The plans that no other is better than, a row each."""
+    """Return the undominated plans, one row each."""
     verdict = found.verdict
     if not verdict.front:
         return []

@@ -1,4 +1,4 @@
-"""Admission as mathematics: one integer program, for CP-SAT and for HiGHS, with equal nodes merged."""
+"""One integer program of admission, for CP-SAT and for HiGHS, with equal nodes merged."""
 
 from mlsched.core.models import Group, Models
 from mlsched_admission.formulations._model import OBJECTIVES

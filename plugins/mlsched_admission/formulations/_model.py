@@ -104,7 +104,7 @@ class Model:
         return int(self.instance.shape_count[k]) * len(self.shapes[k])
 
     def _pool(self, p: int, pool: Pool) -> None:
-        """Rule 4 of a pool, a row for each size."""
+        """State rule 4 of a pool, a row for each size."""
         released = [
             (v, amount)
             for u, amount in pool.leaving.items()
@@ -127,7 +127,7 @@ class Model:
             self.program.at_most(total([*needed, *given]), room, "capacity", node, size)
 
     def _useful(self) -> list[int]:
-        """Units that some job may evict, and whose gang has one by whose leaving something can be gained."""
+        """Return the units that some job may evict, with a gang member whose leaving can help."""
         instance = self.instance
         able = np.asarray((instance.may > 0).any(axis=0))
         if self.complete:
@@ -142,7 +142,7 @@ class Model:
         return np.flatnonzero(able & np.isin(instance.unit_group, gangs)).tolist()
 
     def _place(self, p: int, place: Place) -> None:
-        """Rules 2 (on one node) and 4."""
+        """State rules 2 (on one node) and 4."""
         instance, count = self.instance, len(place.nodes)
         most = [sum(amounts) for amounts in zip(place.room, *place.leaving.values(), strict=True)]
         terms: dict[int, tuple[int, ...]] = {}
@@ -169,7 +169,7 @@ class Model:
             row = total([*asking, *((-amounts[r], v) for v, amounts in leaving)])
             if asking and room >= 0:
                 self.program.at_most(row, room, "capacity", place.nodes[0], r)
-            elif asking:  # over-committed: the row holds if something comes that asks for the resource
+            elif asking:  # over-committed: the row holds if an arriving pod requests the resource
                 comes = self.program.variable("comes", place.nodes[0], r)
                 for n, (_, v) in enumerate(asking):
                     upper = self.program.high[v]
@@ -177,7 +177,7 @@ class Model:
                 self.program.where(comes, row, room, "capacity", place.nodes[0], r)
 
     def _counts(self) -> None:
-        """Rules 1 and 3."""
+        """State rules 1 and 3."""
         by_shape: dict[int, list[int]] = defaultdict(list)
         by_kind: dict[int, list[int]] = defaultdict(list)
         for (k, _), v in self.put.items():
@@ -196,11 +196,11 @@ class Model:
         for u, v in self.move.items():
             if u in self.evict:
                 self.program.at_most(Sum({self.evict[u]: 1, v: 1}), 1, "leaves_once", u)
-            if u not in held:  # a unit without pods is nowhere, and cannot move
+            if u not in held:  # a unit without pods is not on any node, and cannot move
                 self.program.at_most(Sum({v: 1}), 0, "unmovable", u)
 
     def _domains(self) -> None:
-        """Rule 2: whole slices in each domain."""
+        """State rule 2: complete slices in each domain."""
         instance = self.instance
         by_shape: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for (k, p), v in self.put.items():
@@ -218,7 +218,7 @@ class Model:
                 self.program.equal(total([*((1, v) for v in variables), (-size, slices)]), 0, "domain", k, domain)
 
     def _groups(self) -> None:
-        """Rule 2: the shapes of a group share a domain."""
+        """State rule 2: the shapes of a group share a domain."""
         instance = self.instance
         for group, level in enumerate(instance.shape_group_level.tolist()):
             shapes = np.flatnonzero(instance.shape_group == group).tolist()
@@ -229,7 +229,7 @@ class Model:
                 self._one_domain("group", group, level, [starts], put, sizes)
 
     def _together(self) -> None:
-        """Rule 3: the pods of a moved unit share a domain of its level."""
+        """State rule 3: the pods of a moved unit share a domain of its level."""
         shift: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for (i, p), v in self.shift.items():
             shift[i].append((p, v))
@@ -251,7 +251,7 @@ class Model:
         members: Mapping[int, Sequence[tuple[int, int]]],
         sizes: Mapping[int, int],
     ) -> None:
-        """Rows that put all pods of `members` in one domain, as often as variables of `active` are 1.
+        """Add rows that put all pods of `members` in one domain, as often as variables of `active` are 1.
 
         members: (place, variable) pairs by member. sizes: pods of each member.
         """
@@ -270,7 +270,7 @@ class Model:
                 self.program.equal(row, 0, f"{group}_in_domain", number, domain, member)
 
     def _units(self) -> None:
-        """Rules 5, 6, 8 and 9, and the variables of gangs that are lost."""
+        """State rules 5, 6, 8 and 9, and the variables of lost gangs."""
         instance, quotas = self.instance, Quotas(self.instance)
         rows = QuotaRows(self.program, instance, quotas, self.start, self.evict)
         rows.limits()
@@ -304,7 +304,7 @@ class Model:
             self.program.at_most(gone, spare, "gang", group)
 
     def _limits(self) -> None:
-        """Rule 7. Where a limit is exceeded already, its row holds for the jobs that use it alone."""
+        """State rule 7. If a limit is exceeded already, its row applies only to the jobs that use it."""
         instance = self.instance
         for h, left in enumerate(instance.limit_left.tolist()):
             users = [j for j in self.start if instance.limit_job[h, j]]
@@ -320,12 +320,12 @@ class Model:
     # --- objectives ----------------------------------------------------------------------------------------------
 
     def waiting(self) -> Sum:
-        """The waiting rank."""
+        """Return the waiting rank."""
         weights = self.instance.waiting_weight.tolist()
         return total([(-weights[j], s) for j, s in self.start.items()], sum(weights))
 
     def base(self, objective: str) -> Sum:
-        """The base value of an objective."""
+        """Return the base value of an objective."""
         return OBJECTIVES[objective](self)
 
     def sums(self, objectives: Sequence[str]) -> dict[str, tuple[Sum, Sum]]:
@@ -458,7 +458,7 @@ class Model:
         return place
 
     def encode(self, plan: Plan) -> list[tuple[int, int]]:
-        """(variable, value) pairs of a plan, as far as they are plain to see."""
+        """Return (variable, value) pairs of a plan, as far as they follow directly from it."""
         pairs = [(s, int(plan.start[self.alike[j]].sum())) for j, s in self.start.items()]
         pairs += {x: int(plan.evict[u]) for u, x in self.evict.items()}.items()
         moved = set(self.instance.moved(plan.move))
@@ -474,7 +474,7 @@ class Model:
         return pairs
 
 
-#: Objective -> its base value as a sum over the program's variables, of which it may add some.
+#: Objective -> its base value as a sum over the program's variables, some of which it may add.
 OBJECTIVES: dict[str, Callable[[Model], Sum]] = {
     "victims": Model.victims,
     "lost": Model.work_lost,

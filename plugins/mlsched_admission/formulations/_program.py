@@ -1,4 +1,4 @@
-"""An integer program as data: variables with ends, linear rows, and sums of both; no modelling language."""
+"""An integer program as data: bounded variables, linear rows, and sums, without a modelling language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Sum:
     constant: int = 0
 
     def plus(self, other: Sum, times: int = 1) -> Sum:
-        """This and `times` the other."""
+        """Return this sum plus `times` the other."""
         terms = dict(self.terms)
         for v, c in other.terms.items():
             terms[v] = terms.get(v, 0) + times * c
@@ -23,14 +23,14 @@ class Sum:
 
 
 def total(terms: Iterable[tuple[int, int]], constant: int = 0) -> Sum:
-    """The sum of coefficient * variable, pairs in that order."""
+    """Return the sum of coefficient * variable, pairs in that order."""
     added: dict[int, int] = {}
     for c, v in terms:
         added[v] = added.get(v, 0) + c
     return Sum(added, constant)
 
 
-#: Group and index of a variable or row in models that have names.
+#: Group and index of a variable or row in models with names.
 Index = int | str
 Name = tuple[str, tuple[Index, ...]]
 
@@ -54,7 +54,7 @@ class Program:
         self._indicators: dict[int, int] = {}
 
     def variable(self, group: str, *index: Index, high: int = 1) -> int:
-        """A new variable from 0 to `high`."""
+        """Add a variable from 0 to `high`."""
         self.low.append(0)
         self.high.append(high)
         self.names.append((group, index))
@@ -68,7 +68,7 @@ class Program:
             self.rows.append(Row(Sum(terms), most - left.constant, (group, index)))
 
     def equal(self, left: Sum, number: int, group: str, *index: Index) -> None:
-        """Both rows that make `left = number`."""
+        """Add both rows that make `left = number`."""
         self.at_most(left, number, group, *index, "most")
         self.at_most(Sum().plus(left, -1), -number, group, *index, "least")
 
@@ -94,9 +94,10 @@ class Program:
         return self._indicators[v]
 
     def steps(self, numbers: dict[int, int], group: str) -> Sum:
-        """The largest of `numbers` (variable -> number) among variables that are 1, at least 0; exact where minimised.
+        """Return the largest of `numbers` (variable -> number) among variables that are 1, at least 0; exact if
+        minimised.
 
-        One binary a distinct number, 1 where the largest is at least that: a tighter relaxation than `sum >= number x`.
+        One binary per distinct number, 1 if the largest is at least that: a tighter relaxation than `sum >= number x`.
         """
         terms: list[tuple[int, int]] = []
         reached: dict[int, int] = {}

@@ -1,13 +1,13 @@
 """The rows of quotas: rules 5, 8 and 9 of the judge.
 
-Usage of a queue is its own use plus what each child uses beyond its local quota, max(0, usage - local). A row that
-bounds usage from above (rules 5 and 8) takes a variable for each such maximum that may lie above it. A row that bounds
-it from below (rule 9) takes one that a binary holds at or below the maximum.
+Usage of a queue is its own use plus the use of each child beyond its local quota, max(0, usage - local). An upper limit
+on usage (rules 5 and 8) takes a variable for each such maximum that may be above it. A lower limit (rule 9) takes one
+that a binary keeps at or below the maximum.
 
-Rule 9 needs an order of eviction. One exists where each foreign queue with victims has a last one with which it still
+Rule 9 needs an order of eviction. It exists if each foreign queue with victims has a last victim with which it still
 exceeds its quota, and the last below a cohort is the last below its own queue. Units of the same queue and use are a
-kind, of which any one can be the last; so there is a binary for each queue and kind below it, one for each contested
-flavor that may be exceeded, and one for each queue that loses anybody.
+kind, any of which can be the last. So there is a binary for each queue and kind below it, one for each contested flavor
+that may be exceeded, and one for each queue with victims.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlsched_admission.formulations._program import Program, Sum, total
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import NO_LIMIT, Quotas
 
-#: Terms of a sum from which on a variable stands for it.
+#: Terms of a sum from which on a variable replaces it.
 LONG = 16
 
 
@@ -27,8 +27,9 @@ LONG = 16
 class QuotaRows:
     """Writes the rows.
 
-    start: variable of the first of alike jobs, the number of them that start. evict: variable of each unit that may be
-    evicted.
+    Attributes:
+        start: Variable of the first of alike jobs, the number of them that start.
+        evict: Variable of each unit that may be evicted.
     """
 
     program: Program
@@ -45,7 +46,7 @@ class QuotaRows:
         self._beyond: dict[tuple[int, int, int], Sum] = {}
 
     def limits(self) -> None:
-        """Rule 8. Where a queue uses too much already, its row holds for the jobs that use the flavor alone."""
+        """State rule 8. If a queue uses too much already, its row applies only to the jobs that use the flavor."""
         written = set()
         for j, start in self.start.items():
             uses = self.instance.job_use[j]
@@ -62,7 +63,7 @@ class QuotaRows:
                         self.program.where(self.program.indicator(start), self._usage(q, f), allowed, "quota", q, f, j)
 
     def without_borrowing(self, j: int) -> int:
-        """A variable that may be 1 only where job `j` starts and its queue uses at most its subtree quota (rule 5)."""
+        """Return a variable that may be 1 only if job `j` starts within the subtree quota of its queue (rule 5)."""
         ends = self.program.variable("unborrowed", j)
         self.program.at_most(Sum({ends: 1, self.start[j]: -1}), 0, "unborrowed_starts", j)
         q = int(self.instance.job_queue[j])
@@ -71,7 +72,7 @@ class QuotaRows:
         return ends
 
     def _own(self, q: int, f: int) -> Sum:
-        """What the queue itself uses."""
+        """Return the queue's own use."""
         if (q, f) not in self._own_use:
             instance = self.instance
             jobs, units = (instance.job_queue == q).tolist(), (instance.unit_queue == q).tolist()
@@ -84,7 +85,7 @@ class QuotaRows:
         return [c for c, above in enumerate(self.quotas.parent) if above == q]
 
     def _usage(self, q: int, f: int) -> Sum:
-        """At least the usage of a queue; variables of the program can make it equal."""
+        """Return an upper limit on the usage of a queue; variables of the program can make it equal."""
         if (q, f) not in self._above:
             usage = self._own(q, f)
             for c in self._children(q):
@@ -94,7 +95,7 @@ class QuotaRows:
         return self._above[q, f]
 
     def _positive(self, part: Sum, q: int, f: int) -> Sum:
-        """At least max(0, part)."""
+        """Return an upper limit on max(0, part)."""
         if not any(part.terms.values()):
             return Sum(constant=max(0, part.constant))
         if (largest := self.program.largest(part)) <= 0:
@@ -104,7 +105,7 @@ class QuotaRows:
         return Sum({positive: 1})
 
     def order_of_eviction(self) -> None:
-        """Rule 9, for the only job there is."""
+        """State rule 9, for the only job."""
         flavors = [int(f) for f in self.quotas.contested(0)]
         own = set(self.quotas.path(int(self.instance.job_queue[0])))
         for u, x in self.evict.items():
@@ -123,7 +124,7 @@ class QuotaRows:
     def _last(
         self, q: int, flavors: list[int], below: list[list[int]], last: dict[int, dict[int, int]]
     ) -> dict[int, int]:
-        """First unit of a kind -> a variable that is 1 where one of the kind is the last victim below queue `q`."""
+        """Map the first unit of a kind to a variable: 1 if one of the kind is the last victim below queue `q`."""
         chosen = {}
         for u, *more in below:
             chosen[u] = here = self.program.variable("last", q, u)
@@ -145,7 +146,9 @@ class QuotaRows:
         return path[path.index(q) - 1]
 
     def _exceeds(self, q: int, f: int, u: int) -> int | None:
-        """A variable that may be 1 only where `q` exceeds its quota with victim `u` still there; None if it cannot."""
+        """Return a variable that may be 1 only if `q` exceeds its quota with victim `u` still there; None if
+        impossible.
+        """
         usage = self._at_most_usage(q, f, u)
         needed = int(self.quotas.subtree[q, f]) + 1
         if self.program.largest(usage) < needed:
@@ -155,7 +158,9 @@ class QuotaRows:
         return exceeds
 
     def _at_most_usage(self, q: int, f: int, u: int) -> Sum:
-        """At most the usage of a queue with victim `u` (-1: none) still there; variables can make it equal."""
+        """Return a lower limit on the usage of a queue with victim `u` (-1: none) still there; variables can make it
+        equal.
+        """
         if (q, f, u) in self._below:
             return self._below[q, f, u]
         usage, home = self._own_at_most(q, f), int(self.instance.unit_queue[u]) if u >= 0 else -1
@@ -168,7 +173,9 @@ class QuotaRows:
         return usage
 
     def _own_at_most(self, q: int, f: int) -> Sum:
-        """At most what the queue itself uses: one variable if it is a long sum, which a row per unit would repeat."""
+        """Return a lower limit on the queue's own use: one variable if it is a long sum, which a row per unit would
+        repeat.
+        """
         if (q, f) not in self._own_below:
             self._own_below[q, f] = own = self._own(q, f)
             least = own.constant + sum(c for c in own.terms.values() if c < 0)
@@ -179,14 +186,14 @@ class QuotaRows:
         return self._own_below[q, f]
 
     def _held(self, q: int, f: int, u: int) -> Sum:
-        """At most what the queue uses beyond its local quota with victim `u` still there, at least 0."""
+        """Return a lower limit, at least 0, on the queue's use beyond its local quota with victim `u` still there."""
         if (q, f, u) not in self._beyond:
             part = self._at_most_usage(q, f, u).plus(Sum(constant=-int(self.quotas.local[q, f])))
             self._beyond[q, f, u] = self._at_most_positive(part, q, f, u)
         return self._beyond[q, f, u]
 
     def _at_most_positive(self, part: Sum, *name: int) -> Sum:
-        """At most max(0, part)."""
+        """Return a lower limit on max(0, part)."""
         if not any(part.terms.values()):
             return Sum(constant=max(0, part.constant))
         if (largest := self.program.largest(part)) <= 0:

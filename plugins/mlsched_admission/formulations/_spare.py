@@ -1,4 +1,4 @@
-"""A plan without victims and moves that nothing needs: a solver may take what costs nothing in its objective."""
+"""Remove useless victims and moves from a plan: a solver may choose them if they are free in its objective."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.quotas import Quotas, within_limits
 
-#: Beyond so many evicted units nothing is spared: each takes a look at all quotas.
+#: Number of evicted units above which the plan is kept: each one needs a check of all quotas.
 MOST = 500
 
 
 def spared(instance: Instance, plan: Plan) -> Plan:
-    """The plan, less moves and victims (gangs that are lost, and single units of others) that it can do without.
+    """Return the plan without unnecessary moves and victims (lost gangs, and single units of others).
 
-    Those of the highest priority that lose most are spared first. No objective gets worse: a gang that is lost stays
-    lost, is spared whole, or is left with one victim.
+    Units of the highest priority with the largest loss are spared first. Objectives never get worse: a lost gang stays
+    lost, is spared completely, or is left with one victim.
     """
     plan = _unmoved(instance, plan)
     evicted = np.flatnonzero(plan.evict).tolist()
@@ -48,12 +48,12 @@ def spared(instance: Instance, plan: Plan) -> Plan:
     fewer = plan.evict.copy()
     fewer[[u for u in evicted if u not in gone]] = 0
     found = plan.replace(evict=fewer)
-    # Evicting less can break a rule of order (9) that is not looked at above; then the solver's plan stands.
+    # Fewer evictions can break the rule of order (9), which is not checked above; the solver's plan is then kept.
     return found if not instance.above_nominal or not instance.violations(found) else plan
 
 
 def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
-    """Which of a bundle to spare: all; or all but one, where a gang may lose that."""
+    """Return the spared units of a bundle to try: all; or all but one, if a gang may lose that."""
     if len(bundle) == 1:
         return [bundle]
     sizes = [max(1, int((instance.pod_unit == u).sum())) for u in bundle]
@@ -62,13 +62,13 @@ def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
 
 
 def _unmoved(instance: Instance, plan: Plan) -> Plan:
-    """The plan without moves of units that can stay: the largest stay first."""
+    """Return the plan without moves of units that can stay: the largest stay first."""
     moved = instance.moved(plan.move)
     if not moved or len(moved) > MOST:
         return plan
     room = _room(instance, plan)
     move = plan.move.copy()
-    # A node that nothing comes to once its arrivals are gone again may be as full as it was.
+    # A node may be as full as before if its arrivals leave again.
     for u in sorted(moved, key=lambda u: -int((instance.pod_unit == u).sum())):
         pods = np.flatnonzero(instance.pod_unit == u).tolist()
         tried = dict(room)
@@ -84,7 +84,7 @@ def _unmoved(instance: Instance, plan: Plan) -> Plan:
 
 
 def _amounts(instance: Instance, units: list[int]) -> dict[int, IntArray]:
-    """Node -> what these units hold there."""
+    """Return node -> the amounts of these units there."""
     held: dict[int, IntArray] = {}
     for p in np.flatnonzero(np.isin(instance.pod_unit, units)).tolist():
         n = int(instance.pod_node[p])
@@ -93,7 +93,7 @@ def _amounts(instance: Instance, units: list[int]) -> dict[int, IntArray]:
 
 
 def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
-    """What is left on each node that something comes to."""
+    """Return the remaining amounts on each node with arrivals."""
     coming = plan.place.sum(axis=0) if plan.place.size else np.zeros(len(instance.node_free), dtype=np.int64)
     touched = {int(n) for n in np.flatnonzero(coming)} | {int(n) for n in plan.move if n >= 0}
     leaving = plan.evict.copy()
@@ -108,7 +108,7 @@ def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
 
 
 def _allowed(instance: Instance, quotas: Quotas, plan: Plan, gone: set[int]) -> bool:
-    """Whether limits and quotas hold, and who must not borrow does not, where these units alone are evicted."""
+    """Return whether limits, quotas and bans on borrowing are satisfied if only these units are evicted."""
     started, evicted = np.flatnonzero(plan.start).tolist(), sorted(gone)
     if not within_limits(instance, started, evicted):
         return False

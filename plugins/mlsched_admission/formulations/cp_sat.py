@@ -1,4 +1,4 @@
-"""Admission for CP-SAT."""
+"""Admission as a CP-SAT model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mlsched_admission.formulations._model import OBJECTIVES, Model
 from mlsched_admission.formulations._program import Sum
 from mlsched_admission.instances import Instance
 
-#: All rows go into the linear relaxation, as with more than one thread some of CP-SAT's searches have them: with the
-#: default of a single one, 4,000 nodes and 1,000 units were not solved in 14 CPU seconds; so it takes 0.2.
+#: All rows go into the linear relaxation, as in some of CP-SAT's searches with several threads. With the default of a
+#: single thread, 4,000 nodes and 1,000 units were not solved in 14 CPU seconds; so it takes 0.2.
 PARAMETERS = {"linearization_level": 2}
 
 
@@ -19,7 +19,7 @@ PARAMETERS = {"linearization_level": 2}
 def build(
     instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, merge: bool = True
 ) -> Formulation:
-    """The integer program of starts, places, evictions and moves; equal nodes are one (merge)."""
+    """Build the integer program of starts, places, evictions and moves; equal nodes are one (merge)."""
     from ortools.sat.python import cp_model
 
     made = Model(instance, merge=merge)

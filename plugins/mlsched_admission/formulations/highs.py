@@ -1,4 +1,4 @@
-"""Admission as a Pyomo MIP, solved by HiGHS (or by any Pyomo solver a user has)."""
+"""Admission as a Pyomo MIP, solved by HiGHS (or by any other Pyomo solver)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlsched_admission.instances import Instance
 
 @model_builder("highs", problem="admission", backend="highs", objectives=tuple(OBJECTIVES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
-    """The integer program of starts, places, evictions and moves; equal nodes are one.
+    """Build the integer program of starts, places, evictions and moves; equal nodes are one.
 
     Rows are divided by the greatest common divisor of their coefficients: amounts in bytes are then small numbers.
     """
@@ -25,12 +25,12 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
 
 
 def model(instance: Instance, objectives: tuple[str, ...], size: Size) -> Formulation:
-    """The program of `_model`'s docstring, for users."""
+    """Return the program of `_model`'s docstring, for users."""
     return _written(Model(instance, complete=size.complete), objectives, size)
 
 
 def _written(made: Model, objectives: tuple[str, ...], size: Size) -> Formulation:
-    """A program in Pyomo, its variables and rows in their groups."""
+    """Write a program in Pyomo, its variables and rows in their groups."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
@@ -60,5 +60,5 @@ def _written(made: Model, objectives: tuple[str, ...], size: Size) -> Formulatio
 
 
 def _ends(own: Mapping[tuple[Any, ...], tuple[int, int]], _: Any, *index: Any) -> tuple[int, int]:
-    """The ends of a variable by its index."""
+    """Return the bounds of a variable by its index."""
     return own[index]

@@ -1,1 +1,1 @@
-"""How the systems decide: Kueue, the Kubernetes scheduler, KEP-5710, KAI and Slurm."""
+"""Decision rules of Kueue, the Kubernetes scheduler, KEP-5710, KAI and Slurm."""

@@ -1,4 +1,4 @@
-"""Helpers of all rules: room on the nodes, places for a job, gangs that go whole, and a plan that grows job by job."""
+"""Common helpers: room on the nodes, places for a job, complete gangs, and a plan that grows job by job."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.quotas import Quotas, within_limits
 
-#: Shape -> how many of its pods come to each node.
+#: Shape -> number of its pods on each node.
 Places = dict[int, IntArray]
 Fill = Literal["first", "fullest"]
-#: Nodes -> whether pods may come there.
+#: Nodes -> whether pods may be placed there.
 Nodes = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 class Room:
-    """A plan in the making. What is asked here changes nothing; `start` adds a job, its victims and its moves."""
+    """A growing plan. Queries do not change it; `start` adds a job, its victims and its moves."""
 
     def __init__(self, instance: Instance, fill: Fill = "fullest") -> None:
         self.instance, self.fill, self.quotas = instance, fill, Quotas(instance)
@@ -37,17 +37,17 @@ class Room:
             self.gangs[group].append(u)
 
     def queue(self) -> list[int]:
-        """The waiting jobs: by priority, then as they are listed."""
+        """Return the waiting jobs by priority, then in the order of the list."""
         return sorted(range(len(self.instance.job_priority)), key=lambda j: -int(self.instance.job_priority[j]))
 
     def candidates(self, j: int) -> list[int]:
-        """Units that job `j` may evict and that are still there."""
+        """Return the remaining units that job `j` may evict."""
         gone = {*self.evicted, *self.instance.moved(self.move)}
         able = np.flatnonzero(self.instance.may[j] > 0).tolist()
         return [u for u in able if u not in gone]
 
     def whole(self, gone: Iterable[int]) -> set[int]:
-        """These units, and all others of gangs that would fall below their minimum."""
+        """Return these units, and all others of gangs that would fall below their minimum."""
         out = set(gone)
         away = out | self.evicted
         for group in {int(self.instance.unit_group[u]) for u in out}:
@@ -58,14 +58,14 @@ class Room:
         return out
 
     def released(self, gone: Collection[int]) -> IntArray:
-        """Free amounts of each node when these units are gone too."""
+        """Return the free amounts of each node if these units leave too."""
         free = self.free.copy()
         pods = [p for u in gone for p in self.pods[u]]
         np.add.at(free, self.instance.pod_node[pods], self.instance.pod_demand[pods])
         return free
 
     def places(self, j: int, gone: Collection[int] = ()) -> Places | None:
-        """Nodes for all pods of a job once these units are gone, shape by shape; None where one finds none."""
+        """Return nodes for all pods of a job if these units leave, shape by shape; None if a pod does not fit."""
         free, found = self.released(gone), Places()
         groups: dict[int, list[int]] = defaultdict(list)
         for k in np.flatnonzero(self.instance.shape_job == j).tolist():
@@ -125,7 +125,7 @@ class Room:
         return found if missing == 0 else None
 
     def _filled(self, fits: IntArray, count: int, free: IntArray) -> IntArray | None:
-        """`count` pods on nodes that hold so many each: in order, or the nodes with least room first."""
+        """Return `count` pods on nodes with these capacities: in order, or the nodes with least room first."""
         if int(fits.sum()) < count:
             return None
         counts = np.zeros(len(fits), dtype=np.int64)
@@ -138,7 +138,7 @@ class Room:
         return counts
 
     def within(self, j: int, gone: Collection[int] = (), *, borrowing: bool = True) -> bool:
-        """Whether quotas and limits let job `j` start once these units are gone; with `borrowing` or not."""
+        """Return whether quotas and limits let job `j` start if these units leave; with `borrowing` or not."""
         instance = self.instance
         started, evicted = [*self.started, j], sorted(self.evicted | set(gone))
         if not within_limits(instance, started, evicted):
@@ -149,7 +149,7 @@ class Room:
         return bool(self.quotas.fits(own, j).all()) and (borrowing or not self.quotas.borrows(own, j))
 
     def start(self, j: int, places: Places, gone: Collection[int] = (), moves: dict[int, int] | None = None) -> bool:
-        """Start the job there, evict these units, and move pods; False, and nothing, where a rule forbids it."""
+        """Start the job there, evict these units, and move pods; return False, unchanged, if a rule forbids it."""
         place, move = self.place.copy(), self.move.copy()
         for k, counts in places.items():
             place[k] = counts
@@ -194,7 +194,7 @@ class Room:
 
 
 def until_it_fits(room: Room, j: int, order: list[int], fits: Callable[[set[int]], bool]) -> list[int] | None:
-    """Units of `order`, one more at a time, until the job fits; None where all of them do not suffice."""
+    """Return units of `order`, one more at a time, until the job fits; None if all of them do not suffice."""
     chosen: list[int] = []
     gone: set[int] = set()
     for u in order:

@@ -1,13 +1,13 @@
 """KAI Scheduler's actions in their order: allocate, consolidate, reclaim, preempt (`pkg/scheduler/actions`).
 
-Allocate: the job starts where it fits. Consolidate: movable units are taken off their nodes one after another, the
-smallest first, until the job fits and all of them find a node again; nobody is evicted. Reclaim: units of other queues
-that use more than their nominal quota (KAI's deserved share) are evicted, the lowest priority first, the youngest
-first, until the job fits, while the job's own queue stays within its own. Preempt: units of the job's queue, likewise.
-Victims on nodes that the job does not use are left alone. Disruption budgets are ignored, as KAI does.
+Allocate: the job starts if it fits. Consolidate: movable units leave their nodes one after another, the smallest first,
+until the job fits and all of them find a node again, without evictions. Reclaim: units of other queues that use more
+than their nominal quota (KAI's deserved share) are evicted, the lowest priority first, the youngest first, until the
+job fits, while the job's own queue stays within its own. Preempt: the same for units of the job's queue. Victims on
+nodes that the job does not use are spared. Disruption budgets are ignored, as in KAI.
 
 Left out: over-quota weights and the fair share beyond the deserved one, reclaimMinRuntime and preemptMinRuntime (the
-reader says who may be evicted), fractions of GPUs.
+reader computes the possible victims), fractions of GPUs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _over_deserved(room: Room, u: int) -> bool:
 
 
 def _consolidated(room: Room, j: int) -> bool:
-    """Start the job by moving units, without evicting any."""
+    """Start the job by moving units, without evictions."""
     instance = room.instance
     if not room.within(j):
         return False
@@ -88,7 +88,7 @@ def _consolidated(room: Room, j: int) -> bool:
 
 
 def _moved(room: Room, pods: list[int], free: IntArray) -> dict[int, int] | None:
-    """A node for each pod, the largest first: its own if it still fits there, else the fullest that holds it."""
+    """Return a node for each pod, the largest first: its own if it still fits there, else the fullest with room."""
     instance, found = room.instance, {}
     for p in sorted(pods, key=lambda p: (-int(instance.pod_demand[p].sum()), p)):
         able = ((free >= instance.pod_demand[p]) | (instance.pod_demand[p] == 0)).all(axis=1)

@@ -1,11 +1,11 @@
-"""Preemption for a whole workload, as KEP-5710 of Kubernetes proposes it.
+"""Preemption for a complete workload, as proposed in KEP-5710 of Kubernetes.
 
-The whole cluster is one domain: all units go that may, and the job is placed. Then units come back while the job keeps
-its places: first those whose going violates a disruption budget, then the most important: higher priority, gangs
-before single units, running longer. The proposal says itself that this is not optimal.
+The cluster is one domain: all evictable units leave, and the job is placed. Then units come back while the job keeps
+its places: first those whose eviction violates a disruption budget, then the most important: higher priority, gangs
+before single units, longer running. The proposal itself declares that this is not optimal.
 
-Left out: delayed preemption and nominations. Pods go to the fullest nodes that hold them, as they are with everybody
-there: the proposal leaves the places to the scheduler.
+Left out: delayed preemption and nominations. Pods go to the fullest nodes that hold them, counted with all units
+present: the proposal leaves the places to the scheduler.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
 
 
 def _closed(room: Room, units: list[int]) -> set[int]:
-    """The units, less those whose going would take gang members that may not go."""
+    """Return the units, less those whose eviction would take protected gang members."""
     able = set(units)
     for group in {int(room.instance.unit_group[u]) for u in units}:
         if not room.whole(able & set(room.gangs[group])) <= set(units):

@@ -1,14 +1,13 @@
 """The default preemptor of the Kubernetes scheduler (`pkg/scheduler/framework/plugins/defaultpreemption`).
 
-Pods of a job are placed one after another, each on one node. Where none has room: on every node all units go that may;
-where the pod fits then, they are put back one after another, those first whose going violates a disruption budget,
-then the most important (higher priority, running longer), each if the pod still fits. Of the nodes the first is taken
-with the fewest budget violations, the lowest highest priority of a victim, the smallest sum of (priority + 2^31), the
-fewest victims, the latest start of a victim of the highest priority, the first.
+Pods of a job are placed one after another, each on one node. If every node is full, all evictable units of each node
+leave. If the pod then fits, they are put back one after another, each if the pod still fits: first those whose eviction
+violates a disruption budget, then the most important (higher priority, longer running). The chosen node has the fewest
+budget violations, then the lowest top priority of a victim, the smallest sum of (priority + 2^31), the fewest victims,
+the latest start of a victim of the highest priority, the first position.
 
-Left out: nominated nodes, the sample of nodes that a large cluster looks at (all are), and that pods of a job that
-does not start whole are placed all the same: here it waits. Scheduling is by free room alone: the fullest node that
-fits.
+Left out: nominated nodes, and the node sample of a large cluster (all nodes are examined). Kubernetes also places pods
+of a job that does not start completely: here it waits. Scheduling is only by free room: the fullest node that fits.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
 
 
 def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
-    """Victims and places of all pods, one after another."""
+    """Return victims and places of all pods, one after another."""
     instance, gone = room.instance, set[int]()
     places: dict[int, IntArray] = {}
     taken = np.zeros_like(room.free)
@@ -64,7 +63,7 @@ def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
 
 
 def _open(instance: Instance, k: int, placed: IntArray) -> IntArray:
-    """Nodes that may take one more pod of the shape, in the domain of those that are placed."""
+    """Return nodes that may take one more pod of the shape, in the domain of the placed pods."""
     able = instance.shape_nodes[k] == 1
     if spread := int(instance.shape_spread[k]):
         able &= placed < spread
@@ -79,7 +78,7 @@ def _open(instance: Instance, k: int, placed: IntArray) -> IntArray:
 
 
 def _victims(room: Room, j: int, k: int, n: int, gone: set[int], taken: IntArray) -> list[int] | None:
-    """Whom the pod evicts on a node; None where it does not fit there in any case."""
+    """Return the pod's victims on a node; None if it never fits there."""
     instance, demand = room.instance, room.instance.shape_demand[k]
     there = {int(u) for u in instance.pod_unit[instance.pod_node == n]} - gone
     able = [u for u in room.candidates(j) if u in there]
@@ -101,7 +100,7 @@ def _victims(room: Room, j: int, k: int, n: int, gone: set[int], taken: IntArray
 
 
 def _violating(instance: Instance, units: list[int]) -> set[int]:
-    """Units whose going violates a budget, when they go in order of importance."""
+    """Return the units whose eviction violates a budget, in order of importance."""
     left, found = instance.budget_left.copy(), set()
     for u in sorted(units, key=lambda u: (-int(instance.unit_priority[u]), -int(instance.unit_age[u]), u)):
         disturbed = instance.pod_budget[:, instance.pod_unit == u].sum(axis=1)
@@ -112,7 +111,7 @@ def _violating(instance: Instance, units: list[int]) -> set[int]:
 
 
 def _cost(instance: Instance, victims: list[int]) -> tuple[int, int, int, int, int]:
-    """What nodes are compared by, the smallest first."""
+    """Return the sort key of nodes, the smallest first."""
     if not victims:
         return (0, -(2**62), 0, 0, 0)
     priorities = [int(instance.unit_priority[u]) for u in victims]

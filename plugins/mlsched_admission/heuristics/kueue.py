@@ -1,17 +1,17 @@
 """Kueue's classical preemption, from its source (`pkg/scheduler/preemption`, commit ff69552e79 of 2026-08-22).
 
 Candidates: units that the job may evict and that use a flavor it lacks; other queues before its own, then lower
-priority, then later quota, then as they are listed. One is taken after the other until the job fits; then each but the
-last is put back, in reverse, if the job fits without it. A unit of another queue is taken only while that queue, and
-each cohort below the common one, uses more than its quota of a flavor that the job lacks.
+priority, then later quota, then the order of the list. One is taken after the other until the job fits; then each but
+the last is put back, in reverse, if the job fits without it. A unit of another queue is taken only while that queue,
+and each cohort below the common one, uses more than its quota of a flavor that the job lacks.
 
-Attempts: where no other queue has candidates, one, in which the job may borrow. Where those of other queues may go
-only without borrowing (`may` = 2), first without, then with borrowing by candidates of its own queue alone; else first
+Attempts: if only the own queue has candidates, one, in which the job may borrow. If candidates of other queues require
+a job without borrowing (`may` = 2), first without, then with borrowing by candidates of its own queue only; else first
 with borrowing, then without.
 
-Left out: fair sharing (config.fairSharing, AdmissionFairSharing), candidates that are being evicted already (they
-count as gone), several flavors per resource (the instance names one), and in what order topology-aware scheduling
-tries nodes: pods go to the fullest nodes that hold them.
+Left out: fair sharing (config.fairSharing, AdmissionFairSharing), candidates whose eviction has begun (they count as
+gone), several flavors per resource (the instance names one), and the node order of topology-aware scheduling: pods go
+to the fullest nodes that hold them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SOURCE = "Kueue, pkg/scheduler/preemption"
 
 @solver("kueue", problem="admission", warm_start=True, paper=SOURCE)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Take candidates in Kueue's order until the job fits, then put back what is not needed."""
+    """Take candidates in Kueue's order until the job fits, then put back unneeded ones."""
     room = Room(instance)
     for j in room.queue():
         if not room.starts_as_it_is(j):
@@ -82,7 +82,9 @@ def _attempt(room: Room, j: int, order: list[int], flavors: IntArray, borrowing:
 
 
 def _above_quota(room: Room, j: int, u: int, gone: set[int], flavors: IntArray) -> bool:
-    """Whether the queues above unit `u`, below the first that is also above the job's, use more than their quota."""
+    """Return whether the queues above unit `u`, below the first that is also above the job's, use more than their
+    quota.
+    """
     if not room.instance.above_nominal:
         return True
     usage = room.quotas.usage(room.quotas.changed(room.started, sorted(room.evicted | gone)))

@@ -1,12 +1,12 @@
-"""Slurm's choice of whom to preempt (`select/cons_tres`, slurm.conf(5): PreemptParameters).
+"""Slurm's choice of victims (`select/cons_tres`, slurm.conf(5): PreemptParameters).
 
-Candidates are ordered by priority (the reader gives the partition's tier or the QOS' priority), then by their number
-of nodes, fewest first; with `youngest_first` by when they started, the latest first. They are removed one after
-another until the job fits. Then the order is changed and it is tried again, `reorder_count` times: with `strict_order`
-the last one removed comes first; else those first that hold most of the nodes that were chosen. Victims are those
-removed whose nodes the job uses.
+Candidates are ordered by priority (the reader gives the partition's tier or the QOS' priority), then by their number of
+nodes, fewest first; with `youngest_first` by their start, the latest first. They are removed one after another until
+the job fits. Then the order is changed and the removal repeated, `reorder_count` times. With `strict_order` the last
+removed one comes first, else the units on most of the chosen nodes. Victims are the removed units whose nodes the job
+uses.
 
-Left out: suspension and gang time slicing (a victim is cancelled or requeued, and frees all it has), licences but as
+Left out: suspension and gang time slicing (a victim is cancelled or requeued, and frees everything), licences except as
 limits, the weights of nodes: the first nodes that fit are taken.
 """
 
@@ -51,7 +51,7 @@ def answer(
 
 
 def _attempts(room: Room, j: int, order: list[int], reorders: int, strict: bool) -> tuple[set[int], Places] | None:
-    """Victims and places by the last of the orders."""
+    """Return victims and places by the last of the orders."""
 
     def fits(gone: set[int]) -> bool:
         return room.within(j, gone) and room.places(j, gone) is not None
@@ -76,7 +76,7 @@ def _attempts(room: Room, j: int, order: list[int], reorders: int, strict: bool)
 
 
 def _shared(room: Room, u: int, places: Places) -> int:
-    """Nodes of a unit that the job would use."""
+    """Return the number of a unit's nodes that the job would use."""
     used = np.zeros(len(room.free), dtype=bool)
     for counts in places.values():
         used |= counts > 0
@@ -84,6 +84,6 @@ def _shared(room: Room, u: int, places: Places) -> int:
 
 
 def _on_chosen_nodes(room: Room, j: int, removed: list[int], places: Places) -> set[int]:
-    """The removed units on nodes that the job uses; all, where it needs more of them for a quota or a limit."""
+    """Return the removed units on the job's nodes; all, if it needs more of them for a quota or a limit."""
     here = room.whole([u for u in removed if _shared(room, u, places)])
     return here if room.within(j, here) else room.whole(removed)

@@ -1,7 +1,7 @@
 """Admission: which waiting jobs start now, and which running units are evicted or moved for them.
 
-The question that Kueue, the Kubernetes scheduler, KAI and Slurm answer when a job waits. The rules are numbered in
-`judge.py` and `judge_quotas.py`.
+Kueue, the Kubernetes scheduler, KAI and Slurm solve this problem when a job waits. The rules are numbered in `judge.py`
+and `judge_quotas.py`.
 """
 
 from mlsched.core.contract import InSuites, Problem
@@ -29,7 +29,7 @@ PROBLEM = Problem(
     relaxations=relaxations,
     default="cp-sat",
     trivial_bounds=TRIVIAL_BOUNDS,
-    # Of larger instances brute force examines 400,000 branches each, some 5 s, before it says that there are more.
+    # Brute force examines 400,000 branches of each larger instance, some 5 s, before it gives up.
     suites=InSuites(
         small_only=("brute-force",),
         harder=("surge", 5, ()),

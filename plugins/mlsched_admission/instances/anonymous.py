@@ -1,10 +1,10 @@
-"""An instance without names: for sharing the state of a cluster with those who may not know what runs there."""
+"""An instance without names: share the state of a cluster without revealing its workloads."""
 
 from __future__ import annotations
 
 from mlsched_admission.instances.instance import Instance
 
-#: Field of names -> what they become, with a number.
+#: Field of names -> its replacement, with a number.
 _NAMES = {
     "node_names": "node",
     "unit_names": "unit",
@@ -19,9 +19,9 @@ _NAMES = {
 
 
 def anonymous(instance: Instance) -> Instance:
-    """`instance` with numbers for all names, those of resources included; every plan of one is a plan of the other.
+    """Return `instance` with numbers for all names, those of resources included; both have the same plans.
 
-    Nothing else in an instance is a name: its other fields are numbers of nodes, amounts, priorities and times.
+    All other fields of an instance are numbers of nodes, amounts, priorities and times.
     """
     changes: dict[str, tuple[str, ...]] = {
         field: tuple(f"{word}-{number}" for number in range(len(getattr(instance, field))))

@@ -1,4 +1,4 @@
-"""Bounds that the statement of the admission problem gives without a search."""
+"""Bounds from the statement of the admission problem without a search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlsched_admission.instances.instance import Instance
 
 
 def _hopeless(objective: str, instance: Instance) -> int:
-    """Jobs wait one of whose pods fits on no node, even when all units leave that may be evicted or moved."""
+    """Return the bound of jobs with a pod that fits on no node, even if all evictable or movable units leave."""
     leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
     room = instance.node_free + instance.node_draining
     pods = leaving[instance.pod_unit]

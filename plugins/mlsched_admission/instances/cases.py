@@ -1,4 +1,4 @@
-"""What makes an admission instance hard: named special cases, and relaxations that tell which constraint binds."""
+"""Hard cases of admission: named special cases, and relaxations that show which constraint binds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mlsched_admission.instances.instance import Instance, Plan
 
 
 def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
-    """Named special cases of an instance and its optimal plan: true where they occur."""
+    """Return the named special cases of an instance and its optimal plan; true if they occur."""
     evicted = int(plan.evict.sum())
     return {
         "a job waits": not plan.start.all(),
@@ -24,14 +24,14 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 
 def _lost_gang(instance: Instance, plan: Plan) -> bool:
-    """Whether all units of a gang of several go."""
+    """Return whether all units of a gang of several leave."""
     sizes = np.bincount(instance.unit_group, minlength=len(instance.group_min))
     gone = np.bincount(instance.unit_group[plan.evict == 1], minlength=len(instance.group_min))
     return bool(((sizes > 1) & (gone == sizes)).any())
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
-    """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
+    """Return constraint name -> the instance without it. The constraint binds if the optimum improves without it."""
     return {
         "room on nodes": instance.replace(shape_demand=0 * instance.shape_demand),
         "allowed nodes": instance.replace(shape_nodes=np.ones_like(instance.shape_nodes)),

@@ -24,12 +24,12 @@ def _draining(instance: Instance, rng: Rng) -> Instance:
 
 
 def _movable(instance: Instance, rng: Rng) -> Instance:
-    """A unit with pods may be moved."""
+    """Let a unit with pods be moved."""
     return _set(instance, int(rng.choice(instance.pod_unit)), unit_movable=1)
 
 
 def _gang(instance: Instance, rng: Rng) -> Instance:
-    """Two units are one gang that needs all of their pods."""
+    """Make two units one gang that needs all of their pods."""
     one, other = rng.choice(len(instance.unit_group), size=2, replace=False).tolist()
     group = int(instance.unit_group[one])
     made = _set(instance, other, unit_group=group)
@@ -51,7 +51,7 @@ def _budget(instance: Instance, rng: Rng) -> Instance:
 
 
 def _limit(instance: Instance, rng: Rng) -> Instance:
-    """What a job may take of a limit has to be given back by a unit."""
+    """Make a job's use of a limit depend on the return by a unit."""
     return instance.replace(
         limit_left=np.append(instance.limit_left, 0),
         limit_job=np.vstack([instance.limit_job, np.ones((1, len(instance.job_priority)), dtype=np.int64)]),
@@ -71,7 +71,7 @@ def _restricted(instance: Instance, rng: Rng) -> Instance:
 
 
 def _domains(instance: Instance, rng: Rng) -> Instance:
-    """A level of two domains, one of which a shape must stay within."""
+    """Add a level of two domains; a shape must stay within one."""
     domain = rng.integers(0, 2, (1, len(instance.node_free)))
     made = instance.replace(node_domain=np.vstack([instance.node_domain, domain]))
     shape = int(rng.integers(len(instance.shape_job)))
@@ -79,14 +79,14 @@ def _domains(instance: Instance, rng: Rng) -> Instance:
 
 
 def _slices(instance: Instance, rng: Rng) -> Instance:
-    """A shape of two slices, each within one domain."""
+    """Make a shape of two slices, each within one domain."""
     shape = int(rng.integers(len(instance.shape_job)))
     made = _set(instance, shape, shape_count=2, shape_slice=1)
     return _set(_domains(made, rng), shape, shape_level=len(made.node_domain))
 
 
 def _shape_group(instance: Instance, rng: Rng) -> Instance:
-    """All shapes of a job share a domain of a level with two domains."""
+    """Make all shapes of a job share a domain of a level with two domains."""
     job = int(rng.choice(instance.shape_job))
     group, level = len(instance.shape_group_level), len(instance.node_domain)
     return instance.replace(
@@ -97,7 +97,7 @@ def _shape_group(instance: Instance, rng: Rng) -> Instance:
 
 
 def _unit_level(instance: Instance, rng: Rng) -> Instance:
-    """A unit with pods may be moved within one of two domains."""
+    """Let a unit with pods be moved within one of two domains."""
     made = _movable(instance, rng)
     unit = int(rng.choice(np.flatnonzero(made.unit_movable == 1)))
     domain = rng.integers(0, 2, (1, len(instance.node_free)))
@@ -106,7 +106,7 @@ def _unit_level(instance: Instance, rng: Rng) -> Instance:
 
 
 def _two_jobs(instance: Instance, rng: Rng) -> Instance:
-    """A second job with a shape like one of the first; which units it may evict no longer depends on their quota."""
+    """Add a second job with a shape like one of the first; its victims no longer depend on their quota."""
     shape, jobs = int(rng.integers(len(instance.shape_job))), len(instance.job_priority)
     fields = {
         name: np.concatenate([getattr(instance, name), getattr(instance, name)[shape : shape + 1]])

@@ -1,8 +1,8 @@
 """Random admission instances: full clusters in which jobs of higher priority wait.
 
-Nodes of eight GPUs in racks of four run jobs of 1 to 16 GPUs until hardly anything is free; a job of more than eight
-runs whole nodes. A job is a unit; with `gangs`, some are gangs of units of one pod each, which may spare some. Work
-lost is GPUs times the time since the last checkpoint. Presets are frozen: measurements and tests quote them by name.
+Nodes of eight GPUs in racks of four run jobs of 1 to 16 GPUs until the cluster is nearly full; a job of more than eight
+uses complete nodes. A job is a unit. With `gangs`, some are gangs of units of one pod each, which may spare some. Lost
+work is GPUs times the time since the last checkpoint. Presets are frozen: measurements and tests quote them by name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PRESETS: Mapping[str, Preset] = {
 }
 NODE = (8, 64)
 RACK = 4
-#: GPUs of a job, and how often it occurs among those drawn.
+#: GPUs of a job, and its frequency among the draws.
 SIZES, SHARES = (1, 2, 4, 8, 16), (0.35, 0.2, 0.2, 0.15, 0.1)
 
 
@@ -52,10 +52,16 @@ def generate(
 ) -> Instance:
     """Draw an instance.
 
-    nodes, jobs: how many nodes and waiting jobs. largest: most GPUs of a job. gangs: share of the running jobs of
-    several GPUs that are gangs of units. movable: share of the running units that may be moved. racks: share of the
-    waiting jobs that must lie in one rack. free: share of the room for one more job that stays free. quotas: "cohort"
-    puts jobs into four queues of a cohort that borrow from each other. running: jobs that run where there are no nodes.
+    Args:
+        rng: Source of random numbers.
+        nodes, jobs: Number of nodes and of waiting jobs.
+        largest: Most GPUs of a job.
+        gangs: Share of the running jobs of several GPUs that are gangs of units.
+        movable: Share of the running units that may be moved.
+        racks: Share of the waiting jobs that must be in one rack.
+        free: Share of the room for one more job that stays free.
+        quotas: "cohort" puts jobs into four queues of a cohort that borrow from each other.
+        running: Number of running jobs if there are zero nodes.
     """
     check_size("nodes x jobs", nodes * (jobs + 1))
     state = _State(rng, nodes, gangs)
@@ -74,7 +80,7 @@ def _gpus(rng: np.random.Generator, largest: int) -> int:
 
 
 class _State:
-    """What runs: pods by node and unit, units by gang."""
+    """Running work: pods by node and unit, units by gang."""
 
     def __init__(self, rng: np.random.Generator, nodes: int, gangs: float) -> None:
         self.rng, self.gangs, self.nodes = rng, gangs, nodes
@@ -85,7 +91,7 @@ class _State:
         self.priority: list[int] = []
 
     def fill(self, largest: int, free: float) -> None:
-        """Jobs come, each to the node with least room for it, until one in so many no longer fits."""
+        """Place random jobs, each on the node with least room for it, until one of this many does not fit."""
         misses = 0
         while misses < 3:
             if not self.job(_gpus(self.rng, largest)):
@@ -94,7 +100,7 @@ class _State:
                 break
 
     def job(self, gpus: int) -> bool:
-        """Start a running job of so many GPUs; False where there is no room."""
+        """Start a running job of this many GPUs; return False if it does not fit."""
         parts = [8] * (gpus // 8) + ([gpus % 8] if gpus % 8 else [])
         cpus = int(self.rng.choice([2, 4, 8]))
         hosts = self._hosts(parts, cpus)
@@ -165,13 +171,13 @@ class _State:
         )
 
     def _shape(self, largest: int) -> tuple[int, int]:
-        """(pods, GPUs of each) of a waiting job."""
+        """Return (pods, GPUs of each) of a waiting job."""
         gpus = int(self.rng.choice([size for size in (4, 8, 16, 32) if size <= max(4, largest)]))
         each = int(self.rng.choice([size for size in (2, 4, 8) if size <= gpus]))
         return gpus // each, each
 
     def _quotas(self, jobs: int, largest: int, gpus: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Any]:
-        """Four queues below one cohort; together they use about what the cohort has."""
+        """Return four queues below one cohort; together they use about the cohort's amount."""
         queues = 4
         unit_queue = self.rng.integers(1, queues + 1, len(gpus))
         gangs: dict[int, int] = {}

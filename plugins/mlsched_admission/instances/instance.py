@@ -1,7 +1,7 @@
-"""The admission question as data, and the shape of its answer.
+"""Data of the admission problem and its plans.
 
-A cluster runs units of work (what is evicted as one: a pod, a job, a group of pods); jobs wait. Decide which jobs start
-now and where, and which units are evicted or moved for them.
+A cluster runs units of work (evicted as one: a pod, a job, a group of pods); jobs wait. Decide which jobs start now and
+on which nodes, and which units are evicted or moved for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mlsched_admission.instances import judge
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Plan(contract.Plan):
-    """Which jobs start, on which nodes, and which units leave theirs."""
+    """Starting jobs with their nodes, and evicted or moved units."""
 
     kind: ClassVar[str] = "admission.plan"
 
@@ -34,15 +34,13 @@ class Plan(contract.Plan):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Instance(contract.Instance):
-    """One admission decision: what runs, what waits, who may evict whom, and the quotas and limits that hold.
+    """One admission decision: running units, waiting jobs, possible evictions, quotas and limits.
 
-    The rules are numbered in `judge.py`. Amounts of resources are whole numbers in units of the reader's choice.
-    Without nodes (and then without pods and shapes) it is a question of quotas alone; without queues, one of nodes
-    alone.
+    The rules are numbered in `judge.py`. Amounts of resources are integers in units of the reader's choice. Without
+    nodes (and then without pods and shapes) it is a problem of quotas only; without queues, of nodes only.
 
     A queue is a node of a quota tree: a ClusterQueue or a cohort in Kueue's words, a queue in KAI's. A flavor is
-    anything that quotas count (in Kueue a flavor and a resource). Names are for people: the question is the same
-    without them.
+    anything that quotas count (in Kueue a flavor and a resource). Names are for people and do not affect the problem.
     """
 
     kind: ClassVar[str] = "admission.instance"
@@ -174,7 +172,9 @@ class Instance(contract.Instance):
                 raise InvalidInput(f"{objective.name} can reach {most}, expected below 2^53; {remedy}")
 
     def _check_quotas(self) -> None:
-        """The parents are a forest; what uses quota has a queue; one job at a time where others' quota counts."""
+        """Check that parents form a forest, that users of quota have a queue, and that others' quota involves one job
+        at a time.
+        """
         seen = np.arange(len(self.quota_parent))
         for _ in range(len(self.quota_parent)):
             seen = np.where(seen >= 0, self.quota_parent[seen], -1)
@@ -195,7 +195,7 @@ class Instance(contract.Instance):
 
     @functools.cached_property
     def waiting_weight(self) -> IntArray:
-        """What each waiting job adds to the waiting rank: any job outweighs all those of lower priority together."""
+        """Return each waiting job's part of the waiting rank: any job outweighs all jobs of lower priority together."""
         weights = np.ones(len(self.job_priority), dtype=np.int64)
         total = 0
         for priority in sorted(set(self.job_priority.tolist())):
@@ -205,38 +205,38 @@ class Instance(contract.Instance):
         return weights
 
     def primary(self, objective: str) -> Primary:
-        """The jobs that wait, which are compared before the base value (judge, rule 10)."""
+        """Return the waiting jobs, which are compared before the base value (judge, rule 10)."""
         alike = len(set(self.job_priority.tolist())) <= 1
         name = "waiting jobs" if alike else "waiting jobs, weighted by priority"
         return Primary(name, 1 + self._largest[objective])
 
     @functools.cached_property
     def _largest(self) -> dict[str, int]:
-        """Objective -> a base value that no plan exceeds."""
+        """Return objective -> an upper limit of its base values."""
         return judge.largest_values(self)
 
     def values(self, sort_keys: Mapping[str, Any]) -> dict[str, Any]:
-        """See the base class; "waiting" is how many jobs wait, whatever their priorities."""
+        """Return the values as in the base class; "waiting" is the number of waiting jobs of any priority."""
         values = super().values(sort_keys)
         if "waiting" in values:
             rank, values["waiting"] = values["waiting"], 0
-            # Each weight is above all lower ones together, so that there is one way to make up the rank of them.
+            # Each weight exceeds the sum of all lower ones, so that a rank determines its jobs.
             for weight in sorted(self.waiting_weight.tolist(), reverse=True):
                 if weight <= rank:
                     rank, values["waiting"] = rank - weight, values["waiting"] + 1
         return values
 
     def deferrals(self, plan: Plan) -> list[str]:
-        """The jobs that keep waiting, by their names where they have some."""
+        """Return the jobs that keep waiting, by their names if they have some."""
         names = self.job_names or [str(j) for j in range(len(self.job_priority))]
         return [f"job {names[j]} waits" for j in np.flatnonzero(plan.start == 0).tolist()]
 
     def moved(self, move: IntArray) -> list[int]:
-        """The units that a plan's `move` moves, ascending."""
+        """Return the units that a plan's `move` moves, ascending."""
         return [int(u) for u in np.unique(self.pod_unit[move >= 0])]
 
     def table(self, plan: Plan) -> dict[str, Any]:
-        """Every unit and every waiting job: its number and name, and its fate."""
+        """Return every unit and every waiting job: its number and name, and its fate."""
         moved = np.isin(np.arange(len(self.unit_group)), self.moved(plan.move))
         fate = np.where(plan.evict == 1, "evicted", np.where(moved, "moved", "runs on"))
         units, jobs = len(self.unit_group), len(self.job_priority)

@@ -1,24 +1,23 @@
-"""The judge of the admission problem, written from the statement alone.
+"""The judge of the admission problem, written only from the statement.
 
-1. A job starts or waits. One that starts places all pods of all its shapes; one that waits places none.
-2. A pod of a shape runs on a node that the shape may use; with `shape_spread`, at most so many of them on one node;
-   with a required level, the pods in each domain of that level are whole slices, and nodes without a domain take none.
-   All pods of a group of shapes run in one domain of the group's level.
+1. A job starts or waits. A starting job places all pods of all its shapes; a waiting job places zero pods.
+2. A pod of a shape runs on a node that the shape may use. `shape_spread` limits its pods on one node. With a required
+   level, the pods in each domain of that level are complete slices, and nodes without a domain stay empty of them. All
+   pods of a group of shapes run in one domain of the group's level.
 3. A unit is evicted, or moved, or neither. Only movable units are moved, with all their pods, each to a node of its
    set. A moved unit with a level has all its pods in one domain of that level.
-4. On every node that something is placed on or moved to, and for every resource that it asks for: demand of what comes
-   <= free + draining + demand of the pods there whose units are evicted or moved. Free is negative on a node that is
-   over-committed.
-5. A unit is evicted only where a job starts that may evict it; by `may` = 2 only if that job ends without borrowing:
-   with the plan, its queue uses at most its subtree quota of every flavor that the job uses.
-6. A gang is lost whole: all its units are evicted, or at least `group_min` of its pods stay (or are moved). A unit
+4. On every node with arriving pods, and for every resource that they request: demand of the arrivals <= free + draining
+   + demand of the pods there whose units are evicted or moved. Free is negative on an over-committed node.
+5. A unit is evicted only if a job starts that may evict it; by `may` = 2 only if that job ends without borrowing: with
+   the plan, its queue uses at most its subtree quota of every flavor that the job uses.
+6. A gang is lost completely: all its units are evicted, or at least `group_min` of its pods stay (or are moved). A unit
    without pods counts as one.
-7. Of every limit that a job uses that starts: use of the jobs that start <= left + use of the units that are evicted.
+7. For every limit that a starting job uses: use of the starting jobs <= left + use of the evicted units.
 8. and 9. Quotas, see `judge_quotas.py`.
-10. Objectives: base + D * waiting rank, D = 1 + the largest base value any plan can have. The waiting rank is the sum
-   of `waiting_weight` over the jobs that wait: any job counts more than all those of lower priority together.
+10. Objectives: base + D * waiting rank, D = 1 + the largest possible base value. The waiting rank is the sum of
+    `waiting_weight` over the waiting jobs: any job counts more than all jobs of lower priority together.
 
-Plain loops over Python integers: shares no code with the models and rules it judges.
+Plain loops over Python integers: independent of the models and heuristics that it judges.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def _victims(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
-    """Evicted units: a gang counts by its pods, so that losing one is not better than shrinking two."""
+    """Count evicted units; a gang counts by its pods, so that losing one is not better than shrinking two."""
     return len(evicted)
 
 
@@ -45,7 +44,7 @@ def _lost(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> i
 
 
 def _top_priority(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
-    """1 for the lowest priority of a running unit, 2 for the next, ...; 0 where nobody is evicted."""
+    """Return 1 for the lowest priority of a running unit, 2 for the next, ...; 0 without evictions."""
     priorities = instance.unit_priority.tolist()
     levels = {priority: level for level, priority in enumerate(sorted(set(priorities)), start=1)}
     return max((levels[priorities[u]] for u in evicted), default=0)
@@ -85,7 +84,7 @@ BASES: dict[Objective, Base] = {
 
 
 def largest_values(instance: Instance) -> dict[str, int]:
-    """Objective name -> a base value that no plan exceeds: everyone goes who may, everyone moves who may."""
+    """Return objective name -> the base value of evicting and moving all possible units, an upper limit."""
     may = instance.may.tolist()
     able = [u for u in range(len(instance.unit_group)) if any(row[u] for row in may)]
     movable = [u for u, can in enumerate(instance.unit_movable.tolist()) if can]
@@ -93,7 +92,7 @@ def largest_values(instance: Instance) -> dict[str, int]:
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    """Return objective name -> value. `plan` must be well-formed; `violations` checks its feasibility."""
     if wrong := malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {wrong[0]}")
     rank, evicted, moved = waiting(instance, plan), _ones(plan.evict), _moved(instance, plan)
@@ -105,19 +104,19 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
 
 
 def waiting(instance: Instance, plan: Plan) -> int:
-    """The waiting rank (rule 10)."""
+    """Return the waiting rank (rule 10)."""
     weights = instance.waiting_weight.tolist()
     return sum(weight for weight, starts in zip(weights, plan.start.tolist(), strict=True) if not starts)
 
 
 def base_values(instance: Instance, plan: Plan) -> dict[str, int]:
-    """Objective name -> base value: what the plan costs, without the jobs that wait."""
+    """Return objective name -> base value: the plan's cost, without the waiting jobs."""
     evicted, moved = _ones(plan.evict), _moved(instance, plan)
     return {objective.name: base(instance, evicted, moved) for objective, base in BASES.items()}
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    """Return the errors of `plan` as sentences; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
@@ -135,7 +134,7 @@ def violations(instance: Instance, plan: Any) -> list[str]:
 
 
 def malformed(instance: Instance, plan: Any) -> list[str]:
-    """Sentences that say why `plan` is no answer to this instance at all: wrong lengths, nodes that do not exist."""
+    """Return the errors of a malformed `plan` as sentences: wrong lengths, unknown nodes."""
     faults = []
     for name, size, what in (
         ("start", len(instance.job_priority), "job"),
@@ -165,7 +164,7 @@ def _moved(instance: Instance, plan: Plan) -> list[int]:
 
 
 def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
-    """Rules 1 and 2."""
+    """Yield the errors of rules 1 and 2."""
     for k, job in enumerate(instance.shape_job.tolist()):
         placed = _placed(plan, k)
         count, starts = int(instance.shape_count[k]), int(plan.start[job])
@@ -197,7 +196,7 @@ def _not_one_domain(instance: Instance, who: str, level: int, nodes: set[int]) -
 
 
 def _placed(plan: Plan, k: int) -> dict[int, int]:
-    """Return how many pods of a shape start on each node that takes some."""
+    """Return the number of starting pods of a shape on each node with some."""
     nodes = plan.place[k].nonzero()[0].tolist() if plan.place.size else []
     return {n: int(plan.place[k, n]) for n in nodes}
 
@@ -215,7 +214,7 @@ def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, i
 
 
 def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
-    """Rule 3."""
+    """Yield the errors of rule 3."""
     moved = _moved(instance, plan)
     if not moved:
         return
@@ -236,7 +235,7 @@ def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
 
 
 def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
-    """Rule 4."""
+    """Yield the errors of rule 4."""
     moved, hosts = set(_moved(instance, plan)), set(plan.move.tolist()) - {-1}
     gone = moved | set(_ones(plan.evict))
     coming: dict[int, list[tuple[int, list[int]]]] = defaultdict(list)
@@ -263,7 +262,7 @@ NO_JOB_MAY = "no job that starts may evict it"
 
 
 def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> list[tuple[int, str]]:
-    """Units whose eviction breaks a rule where these jobs start, each with the sentence (rules 5, 6 and 9)."""
+    """Return units whose eviction breaks a rule if these jobs start, each with the sentence (rules 5, 6 and 9)."""
     faults: list[tuple[int, str]] = []
     unborrowed: dict[int, bool] = {}
     for u in evicted:
@@ -282,7 +281,7 @@ def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int
 
 
 def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Rule 6."""
+    """Yield the errors of rule 6."""
     if not evicted:
         return
     gone, groups = set(evicted), instance.unit_group.tolist()
@@ -303,7 +302,7 @@ def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[
 
 
 def over_limit(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:
-    """Rule 7."""
+    """Yield the errors of rule 7."""
     for h, left in enumerate(instance.limit_left.tolist()):
         use = sum(int(instance.limit_job[h, j]) for j in started)
         there = left + sum(int(instance.limit_unit[h, u]) for u in evicted)

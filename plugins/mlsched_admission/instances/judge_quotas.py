@@ -37,7 +37,7 @@ class Tree:
         self.lend, self.borrow = instance.quota_lend[:, f].tolist(), instance.quota_borrow[:, f].tolist()
 
     def path(self, q: int) -> list[int]:
-        """From a queue to its root."""
+        """Return the queues from a queue to its root."""
         return [] if q < 0 else [q, *self.path(self.parent[q])]
 
     def local(self, q: int) -> int:
@@ -47,24 +47,24 @@ class Tree:
         return int(self.nominal[q] + sum(self.subtree(c) - self.local(c) for c in self.children[q]))
 
     def usage(self, q: int, change: dict[int, int]) -> int:
-        """With `change` added to the queues' own use."""
+        """Return the usage, with `change` added to the queues' own use."""
         own = self.used[q] + change.get(q, 0)
         return int(own + sum(max(0, self.usage(c, change) - self.local(c)) for c in self.children[q]))
 
     def allowed(self, q: int) -> int | None:
-        """What the queue may use in all; None where nothing limits it."""
+        """Return the total limit of the queue; None if it is unlimited."""
         if self.parent[q] < 0:
             return self.subtree(q)
         return None if self.borrow[q] < 0 else self.subtree(q) + self.borrow[q]
 
     def excess(self, q: int, change: dict[int, int]) -> list[tuple[int, int, int]]:
-        """(queue, usage, allowed) where the path from a queue to its root uses more than it may."""
+        """Return (queue, usage, allowed) for each queue on the path to the root that exceeds its limit."""
         usages = [(p, self.usage(p, change), self.allowed(p)) for p in self.path(q)]
         return [(p, usage, allowed) for p, usage, allowed in usages if allowed is not None and usage > allowed]
 
 
 def _change(instance: Instance, f: int, started: Sequence[int], evicted: Sequence[int]) -> dict[int, int]:
-    """Flavor `f`: what a plan adds to the use of each queue."""
+    """Return the change of each queue's use of flavor `f` under a plan."""
     change: dict[int, int] = defaultdict(int)
     for j in started:
         change[int(instance.job_queue[j])] += int(instance.job_use[j, f])
@@ -78,7 +78,7 @@ def _flavors(instance: Instance, j: int) -> list[int]:
 
 
 def over_quota(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> list[str]:
-    """Rule 8."""
+    """Yield the errors of rule 8."""
     faults: dict[tuple[int, int], str] = {}
     for j in started:
         for f in _flavors(instance, j):
@@ -98,7 +98,7 @@ def borrows(instance: Instance, j: int, started: Sequence[int], evicted: Sequenc
 
 
 def contested(instance: Instance, j: int) -> list[int]:
-    """The flavors for which job `j` would need preemption (rule 9)."""
+    """Return the flavors for which job `j` would need preemption (rule 9)."""
     if named := [f for f, flag in enumerate(instance.contested.tolist()) if flag]:
         return named
     queue, uses = int(instance.job_queue[j]), _flavors(instance, j)
@@ -107,7 +107,7 @@ def contested(instance: Instance, j: int) -> list[int]:
 
 
 def not_reclaimable(instance: Instance, evicted: Sequence[int]) -> list[tuple[int, str]]:
-    """Rule 9: whether the victims can be evicted in some order, each while the queues above it exceed their quota."""
+    """Check rule 9: some order evicts each victim while the queues above it exceed their quota."""
     flavors = contested(instance, 0)
     faults = [
         (u, f"unit {u} is evicted: it uses no flavor that job 0 lacks")
@@ -121,7 +121,7 @@ def not_reclaimable(instance: Instance, evicted: Sequence[int]) -> list[tuple[in
     after = {f: _change(instance, f, (), evicted) for f in flavors}
 
     def exceeds(p: int, u: int) -> bool:
-        """Whether queue p exceeds its quota just before u, the last victim below p, is evicted."""
+        """Return whether queue p exceeds its quota just before u, the last victim below p, is evicted."""
         q = int(instance.unit_queue[u])
         for f, tree in trees.items():
             with_it = {**after[f], q: after[f].get(q, 0) + int(instance.unit_use[u, f])}
@@ -130,7 +130,7 @@ def not_reclaimable(instance: Instance, evicted: Sequence[int]) -> list[tuple[in
         return False
 
     def last(p: int) -> list[int]:
-        """The victims that may be the last to go below p; empty where none may, or where none goes."""
+        """Return the possible last victims below p; empty without a possible last one."""
         below = [u for u in evicted if int(instance.unit_queue[u]) == p]
         for child in trees[flavors[0]].children[p]:
             below += last(child)

@@ -1,4 +1,4 @@
-"""Quota trees as arrays, and limits, for models, rules and readers. The judge has its own (`judge_quotas.py`)."""
+"""Quota trees as arrays, and limits, for models, heuristics and readers. The judge has its own (`judge_quotas.py`)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import numpy as np
 from mlsched.core.fields import EXACT, IntArray
 from mlsched_admission.instances.instance import Instance
 
-#: Stands for an amount that nothing limits.
+#: Placeholder for an unlimited amount.
 NO_LIMIT = 4 * EXACT
 
 
 class Quotas:
-    """The quota trees of an instance. Arrays are queues x flavors.
+    """The quota trees of an instance; arrays have shape (queues, flavors). See rules 8 and 9 of the judge.
 
-    `subtree`: subtree quota. `local`: the part of it that no other queue can use. `allowed`: what a queue may use in
-    all, borrowing included (`NO_LIMIT` where nothing limits it). Rules 8 and 9 of the judge say what these are.
+    Attributes:
+        subtree: Subtree quota.
+        local: Part of it that other queues cannot use.
+        allowed: Total limit of a queue, borrowing included (`NO_LIMIT` if it is unlimited).
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -38,7 +40,7 @@ class Quotas:
         self.allowed = np.where(borrow >= 0, self.subtree + borrow, NO_LIMIT)
 
     def path(self, q: int) -> list[int]:
-        """From a queue to its root; nothing for -1."""
+        """Return the queues from a queue to its root; empty for -1."""
         path = []
         while q >= 0:
             path.append(q)
@@ -46,7 +48,7 @@ class Quotas:
         return path
 
     def usage(self, own: IntArray) -> IntArray:
-        """Usage of each queue, of those below it too, where `own` is what each queue itself uses."""
+        """Return the usage of each queue, of those below it too; `own` is each queue's own use."""
         usage = own.copy()
         for q in self.upwards:
             if self.parent[q] >= 0:
@@ -55,11 +57,11 @@ class Quotas:
 
     @functools.cached_property
     def used(self) -> IntArray:
-        """Usage as it is now."""
+        """Return the present usage."""
         return self.usage(self.instance.quota_used)
 
     def changed(self, started: Any, evicted: Any) -> IntArray:
-        """What each queue itself uses when these jobs start and these units are evicted."""
+        """Return each queue's own use if these jobs start and these units are evicted."""
         instance, own = self.instance, self.instance.quota_used.copy()
         for j in started:
             if instance.job_queue[j] >= 0:
@@ -70,19 +72,21 @@ class Quotas:
         return own
 
     def fits(self, own: IntArray, j: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Flavors (true or false each) of which the path above job `j` uses no more than it may, or j uses nothing."""
+        """Return the flavors (true or false each) for which the path above job `j` is within its limits, or j's use is
+        0.
+        """
         path = self.path(int(self.instance.job_queue[j]))
         within = (self.usage(own)[path] <= self.allowed[path]).all(axis=0)
         return np.asarray(within | (self.instance.job_use[j] == 0))
 
     def borrows(self, own: IntArray, j: int) -> bool:
-        """Whether job `j`'s queue uses more than its subtree quota of a flavor that the job uses."""
+        """Return whether job `j`'s queue uses more than its subtree quota of a flavor that the job uses."""
         q = int(self.instance.job_queue[j])
         over = self.usage(own)[q] > self.subtree[q]
         return bool((over & (self.instance.job_use[j] > 0)).any())
 
     def contested(self, j: int) -> IntArray:
-        """The flavors that are named as contested, or that job `j` lacks now; if none, all that it uses (rule 9)."""
+        """Return the flavors named as contested, or lacking for job `j` now; without any, all its flavors (rule 9)."""
         if self.instance.contested.any():
             return np.flatnonzero(self.instance.contested)
         uses = self.instance.job_use[j] > 0
@@ -92,12 +96,12 @@ class Quotas:
         return np.flatnonzero(lacking if lacking.any() else uses)
 
     def exceeded(self) -> list[tuple[int, int]]:
-        """(queue, flavor) that uses more than it may already, before anything starts."""
+        """Return (queue, flavor) with excessive usage before any start."""
         return [(int(q), int(f)) for q, f in np.argwhere(self.used > self.allowed)]
 
 
 def within_limits(instance: Instance, started: list[int], evicted: list[int]) -> bool:
-    """Rule 7, limits beside the quotas: whether they hold where these jobs start and these units are evicted."""
+    """Return whether the limits of rule 7 are satisfied if these jobs start and these units are evicted."""
     if not len(instance.limit_left):
         return True
     use = instance.limit_job[:, started].sum(axis=1)

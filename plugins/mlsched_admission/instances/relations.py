@@ -1,4 +1,4 @@
-"""What is known of the optimum of a changed admission instance."""
+"""Known relations between the optima of an admission instance and of a changed copy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _units_relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
 
 
 def _another_node(instance: Instance, rng: np.random.Generator) -> Instance | None:
-    """A copy of a node, without its pods."""
+    """Return the instance with a copy of a node, without its pods."""
     if not len(instance.node_free):
         return None
     n = int(rng.integers(len(instance.node_free)))

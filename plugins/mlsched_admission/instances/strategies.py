@@ -1,7 +1,7 @@
-"""A Hypothesis strategy of small admission instances: adversarial where the generator is realistic.
+"""A Hypothesis strategy of small admission instances: adversarial, unlike the realistic generator.
 
-Few distinct numbers, so that ties, exact fits, equal nodes and units alike are common. Every field occurs: gangs,
-moves, domains, slices, spreads, quotas of two levels, limits and budgets.
+Few distinct numbers make ties, exact fits, equal nodes and equal units common. Every field occurs: gangs, moves,
+domains, slices, spreads, quotas of two levels, limits and budgets.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Draw:
 
 @functools.cache
 def instances(*, nodes: int = 3, units: int = 5, jobs: int = 2) -> SearchStrategy[Instance]:
-    """Instances with at most so many nodes, running units and waiting jobs (defaults: brute force takes ms)."""
+    """Generate instances up to these numbers of nodes, units and waiting jobs (defaults: brute force takes ms)."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -98,7 +98,7 @@ def instances(*, nodes: int = 3, units: int = 5, jobs: int = 2) -> SearchStrateg
 
 
 def _quotas(d: _Draw, units: int, jobs: int) -> dict[str, Any]:
-    """Quotas of one or two flavors: queues 2 and 3 below cohort 1, that and queue 4 below the root 0."""
+    """Draw quotas of one or two flavors: queues 2 and 3 below cohort 1, that and queue 4 below the root 0."""
     parent = np.array([-1, 0, 1, 1, 0], dtype=np.int64)
     f = d.one(1, 1, 2)
     unit_queue, unit_use = d.array((units,), 2, 3, 4), d.array((units, f), 0, 1, 1, 2)
@@ -122,7 +122,9 @@ def _quotas(d: _Draw, units: int, jobs: int) -> dict[str, Any]:
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two to four jobs want the same room: one fits where two do not, and nodes are alike."""
+    """Generate instances in which two to four jobs compete for the same room: one fits, two do not, and nodes are
+    equal.
+    """
     from hypothesis import strategies as st
 
     @st.composite

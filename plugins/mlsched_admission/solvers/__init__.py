@@ -1,1 +1,1 @@
-"""Exact answers to the admission problem, verdicts on decisions, and what it would take to start a job."""
+"""Exact solvers of the admission problem, verdicts on decisions, and changes that would start a job."""

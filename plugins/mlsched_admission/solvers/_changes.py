@@ -1,15 +1,15 @@
-"""A question of changes as a question of evictions: everyone who runs stays, and what could change is a unit.
+"""The problem of changes as a problem of evictions: all running units stay, and each possible change is a unit.
 
 Five kinds of change become units that may be "evicted", each kind counted by an objective of its own:
 
-- a node more: a node like one there is, held by a unit that loses 1 (`lost` counts the nodes);
-- a pod less: a slot for one pod of a shape, held by a unit in a budget of 0 (`budget_violations` counts the pods);
+- another node: a copy of an existing node, occupied by a unit that loses 1 (`lost` counts the nodes);
+- a pod less: a slot for one pod of a shape, occupied by a unit in a budget of 0 (`budget_violations` counts the pods);
 - waiting: a running unit that ends by itself, with the time until then as its grace period (`grace` is the wait);
-- quota or a limit raised: a unit that uses exactly what the jobs lack, of a higher priority than all others
-  (`top_priority` is 2 where one is raised);
+- a raised quota or limit: a unit that uses exactly the missing amount, of a higher priority than all others
+  (`top_priority` is 2 if one is raised);
 - a move is a move (`moves`).
 
-What such a unit uses is added to the quota that it uses, so that nothing changes while it stays.
+The use of such a unit is added to its quota, so that the state is unchanged while it stays.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import Quotas
 
-#: Most nodes and slots that a question is given, each kind.
+#: Most nodes and slots of a problem, each kind.
 MOST_ADDED = 2000
 
 
 @dataclasses.dataclass(frozen=True)
 class Changes:
-    """The question of changes, and what its units stand for.
+    """The problem of changes, and the meaning of its units.
 
-    nodes: unit -> node that the added one is like. pods: units that stand for a pod less. raised: unit -> ("quota",
-    queue, flavor) or ("limit", limit, 0). complete: no kind of change was left out or cut short.
+    Attributes:
+        nodes: Unit -> node of which the added one is a copy.
+        pods: Units that represent a pod less.
+        raised: Unit -> ("quota", queue, flavor) or ("limit", limit, 0).
+        complete: True if all kinds of change are included in full.
     """
 
     question: Instance
@@ -54,7 +57,7 @@ class _Added:
         self.units: list[dict[str, Any]] = []
 
     def node(self, like: int, capacity: IntArray, domain: IntArray, shape: int = -1) -> int:
-        """A node that a new unit holds whole; with a `shape`, open to that alone. The number of the unit."""
+        """Add a node that a new unit occupies; with a `shape`, only for that. Return the number of the unit."""
         self.like.append(like)
         self.capacity.append(capacity)
         self.domain.append(domain)
@@ -67,7 +70,7 @@ class _Added:
 
 
 def changes(instance: Instance) -> Changes:
-    """The question of what would let all jobs of an instance start."""
+    """Return the problem of changes that would let all jobs of an instance start."""
     instance = _without_worse_domains(instance)
     added = _Added(instance)
     nodes, complete = _more_nodes(instance, added)
@@ -77,10 +80,10 @@ def changes(instance: Instance) -> Changes:
 
 
 def _without_worse_domains(instance: Instance) -> Instance:
-    """The instance with the only shape kept to the domains that no other is better than.
+    """Return the instance with the only shape restricted to the undominated domains.
 
-    A domain is no better than another where fewer pods find room now, and fewer on the best node that could be added.
-    Where units may move or end by themselves, the room of a domain is not one number, and all are kept.
+    A domain is dominated if fewer pods fit now, and fewer on the best node that could be added. If units may move or
+    end by themselves, the room of a domain is not one number, and all are kept.
     """
     if (
         len(instance.shape_job) != 1
@@ -106,21 +109,21 @@ def _without_worse_domains(instance: Instance) -> Instance:
     np.maximum.at(best, domain[able], empty[able])
     kept, most = set(), -1
     for d in sorted(set(domain[able].tolist()), key=lambda d: (-int(room[d]), -int(best[d]), d)):
-        if best[d] > most:  # those before have as much room
+        if best[d] > most:  # earlier domains have at least as much room
             kept.add(d)
             most = int(best[d])
     return instance.replace(shape_nodes=instance.shape_nodes * np.isin(domain, sorted(kept)))
 
 
 def _fitting(free: IntArray, demand: IntArray, most: int, spread: int) -> IntArray:
-    """Pods of a demand that fit on each node, `most` at the most."""
+    """Return the number of pods of a demand that fit on each node, at most `most`."""
     called = demand > 0
     fits = (free[:, called] // demand[called]).min(axis=1) if called.any() else np.full(len(free), most)
     return np.asarray(np.clip(fits, 0, min(most, spread or most)))
 
 
 def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool]:
-    """Unit -> the node that an added one is like: as many of each kind as the jobs could use, none a worse other."""
+    """Add undominated copies of nodes, as many of each kind as the jobs could use; return unit -> copied node."""
     capacity = instance.node_free + instance.node_draining
     np.add.at(capacity, instance.pod_node, instance.pod_demand)
     kinds: dict[bytes, int] = {}
@@ -152,13 +155,13 @@ def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool
 
 
 def _levels(instance: Instance) -> list[int]:
-    """Levels of which some job needs one domain; by the others no two nodes differ."""
+    """Return the levels of which some job needs one domain; the others do not distinguish nodes."""
     groups = instance.shape_group_level.tolist()
     return sorted({*instance.shape_level.tolist(), *groups, *instance.unit_level.tolist()} - {-1})
 
 
 def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
-    """So many empty nodes like `n` hold all pods that fit on one; 0 where none does."""
+    """Return the number of empty nodes like `n` that hold all pods that fit on one; 0 if they fit on none."""
     needed = 0
     for k, demand in enumerate(instance.shape_demand):
         if not instance.shape_nodes[k, n] or (demand > capacity).any():
@@ -171,7 +174,7 @@ def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
 
 
 def _no_worse(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
-    """Whether an empty node like `m` can hold whatever one like `n`, in the same domains, can."""
+    """Return whether an empty node like `m` can hold everything that one like `n`, in the same domains, can."""
     return bool(
         (capacity[m] >= capacity[n]).all()
         and (instance.shape_nodes[:, m] >= instance.shape_nodes[:, n]).all()
@@ -180,9 +183,9 @@ def _no_worse(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
 
 
 def _fewer_pods(instance: Instance, added: _Added) -> tuple[list[int], bool]:
-    """Units that stand for a pod less: of every shape all but one, in every domain where one is required.
+    """Add units that represent a pod less: all pods but one of every shape, in every domain if one is required.
 
-    Shapes of several slices and groups of shapes are left as they are.
+    Shapes of several slices and groups of shapes are unchanged.
     """
     found: list[int] = []
     for k, count in enumerate(instance.shape_count.tolist()):
@@ -206,14 +209,14 @@ def _fewer_pods(instance: Instance, added: _Added) -> tuple[list[int], bool]:
 
 
 def _per_pod(instance: Instance, k: int) -> tuple[IntArray, IntArray]:
-    """What a pod less leaves of quotas and limits: its part, where the job's use is that of its only shape."""
+    """Return the quotas and limits freed by a pod less: its share, if the job's use is that of its only shape."""
     j, count = int(instance.shape_job[k]), int(instance.shape_count[k])
     alone = int((instance.shape_job == j).sum()) == 1
     return alone * (instance.job_use[j] // count), alone * (instance.limit_job[:, j] // count)
 
 
 def _raised(instance: Instance, added: _Added) -> dict[int, tuple[str, int, int]]:
-    """Units that use what the jobs lack of each quota and limit."""
+    """Add units that use the jobs' missing amounts of each quota and limit."""
     found = {}
     everyone = list(range(len(instance.job_priority)))
     quotas = Quotas(instance)
@@ -309,7 +312,7 @@ def _question(instance: Instance, added: _Added, pods: list[int]) -> Instance:
 
 
 def _keep_out(instance: Instance, added: _Added, node_sets: IntArray) -> tuple[IntArray, IntArray]:
-    """Pods that move may go to added nodes, but not to slots: those that could go anywhere get a set without them."""
+    """Restrict moving pods to nodes and added nodes, excluding slots: unrestricted pods get a set without slots."""
     everywhere = np.ones((1, node_sets.shape[1]), dtype=np.int64)
     for i, shape in enumerate(added.shape_of, len(instance.node_free)):
         if shape >= 0:

@@ -1,4 +1,4 @@
-"""Other questions about the same state: of some jobs alone, after some evictions, with fewer who may leave."""
+"""Derived problems of the same state: only some jobs, after some evictions, with fewer units that may leave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlsched_admission.instances import Instance, Plan
 
 
 def about(instance: Instance, jobs: Sequence[int]) -> Instance:
-    """The question of these jobs alone; the others are not there."""
+    """Return the problem of only these jobs, without the others."""
     rows = list(jobs)
     if rows == list(range(len(instance.job_priority))):
         return instance
@@ -37,7 +37,7 @@ def about(instance: Instance, jobs: Sequence[int]) -> Instance:
 
 
 def lifted(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
-    """A plan of `about(instance, jobs)` as one of the instance: the other jobs wait."""
+    """Return a plan of `about(instance, jobs)` as a plan of the instance: the other jobs wait."""
     start = np.zeros(len(instance.job_priority), dtype=np.int64)
     start[list(jobs)] = plan.start
     place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
@@ -46,14 +46,14 @@ def lifted(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
 
 
 def lowered(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
-    """A plan of the instance as one of `about(instance, jobs)`: without the other jobs."""
+    """Return a plan of the instance as a plan of `about(instance, jobs)`: without the other jobs."""
     rows = list(jobs)
     shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
     return plan.replace(start=plan.start[rows], place=plan.place[shapes] if plan.place.size else plan.place)
 
 
 def only(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> Instance:
-    """The question in which only these units may be evicted (by whom they may be now), and these moved."""
+    """Return the problem in which only these units may be evicted (by the same jobs as now), and these moved."""
     units = np.arange(len(instance.unit_group))
     return instance.replace(
         may=np.where(np.isin(units, list(evict)), instance.may, 0),
@@ -62,7 +62,7 @@ def only(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> 
 
 
 def after(instance: Instance, evict: Sequence[int]) -> Instance:
-    """The state in which these units are gone and nobody else may leave."""
+    """Return the state after these units have left, in which no other unit may leave."""
     gone = np.isin(np.arange(len(instance.unit_group)), list(evict))
     pods = gone[instance.pod_unit] if len(instance.pod_unit) else np.zeros(0, dtype=bool)
     free, used = instance.node_free.copy(), instance.quota_used.copy()
@@ -83,33 +83,33 @@ def after(instance: Instance, evict: Sequence[int]) -> Instance:
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """The best plan that was found, and whether it is proved that none is better."""
+    """The best plan so far, and whether its optimality is proved."""
 
     plan: Plan | None
     proved: bool
 
     @property
     def starts_all(self) -> bool | None:
-        """Whether all jobs of the question can start; None where that is not known."""
+        """Return whether all jobs of the problem can start; None if that is unknown."""
         if self.plan is not None and self.plan.start.all():
             return True
         return False if self.proved else None
 
 
 class Asked:
-    """Answers questions by CP-SAT within one time limit; counts them, and has HiGHS agree where that is wanted."""
+    """Solves problems by CP-SAT within one time limit; counts them, and confirms by HiGHS if requested."""
 
     def __init__(self, seconds: float | None, seed: int, *, confirm: bool = False) -> None:
         self.deadline, self.seed, self.confirm = Deadline(seconds), seed, confirm
         self.solves = 0
 
     def remaining(self) -> float | None:
-        """Seconds that are left, None where there is no limit."""
+        """Return the remaining seconds; None without a limit."""
         left = self.deadline.remaining()
         return None if left is None else max(left, 0.01)
 
     def best(self, instance: Instance, objective: str) -> Best:
-        """The best plan, and whether that is proved; every plan is judged."""
+        """Return the best plan, and whether that is proved; every plan is judged."""
         outcome = self._by("cp-sat", instance, objective)
         if self.confirm and outcome.status == "optimal":
             again = self._by("highs", instance, objective)

@@ -1,4 +1,4 @@
-"""Why a job cannot start: the sentence of the first reason that holds by itself, with its numbers."""
+"""The first sufficient reason why a job cannot start, with its numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from mlsched_admission.solvers._names import named, place
 
 
 def reason(instance: Instance, j: int, *, evictions: bool = True) -> str | None:
-    """Why job `j` alone does not start, even where all leave whom it may evict; None where no one reason does it.
+    """Explain why job `j` does not start by itself, even if all its possible victims leave; None without a single
+    reason.
 
-    evictions: False asks why it does not start with nobody evicted. Each sentence is a proof: it counts what there is
-    at most, and leaves out everything else that could be in the way.
+    evictions: False explains why it does not start without evictions. Each sentence is a proof: it uses upper limits
+    and ignores all other obstacles.
     """
     gone = instance.may[j] > 0 if evictions else np.zeros(len(instance.unit_group), dtype=bool)
     by = " by allowed evictions" if evictions else ""

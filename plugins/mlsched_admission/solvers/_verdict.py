@@ -1,4 +1,4 @@
-"""What a verdict on a decision, and an answer to "what would it take", consist of."""
+"""A verdict on a decision, and the changes that would start the jobs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Literal
 from mlsched.core.brief import count_of, short_repr
 from mlsched_admission.instances import Plan
 
-#: In the order in which they are looked for. "unknown": a limit ended the search before anything was proved.
+#: Kinds in the order of the search. "unknown": a limit ended the search before a proof.
 Kind = Literal["ineligible", "does not start", "needless", "dominated", "on the front", "unknown"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """A plan and what it costs: objective -> base value (the jobs that wait are not in it)."""
+    """A plan and its costs: objective -> base value (without the waiting jobs)."""
 
     values: dict[str, int]
     plan: Plan
@@ -22,22 +22,31 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a scheduler's decision, or that nothing is, with its witness and proof.
+    """The error of a scheduler's decision, if any, with its witness and proof.
 
-    kind: the first that applies. "ineligible": a unit is evicted that may not be, each in `ineligible` with its
-    sentence. "does not start": with these units gone, the jobs still do not all start. "needless": they start with
-    fewer of these units gone; `needless` are those that can be spared together. "dominated": `witness` is a plan that
-    starts more (or more important) jobs, or evicts nobody of as high a priority, or is no worse in any objective and
-    better in one. "on the front": no plan is.
+    Kinds, of which the first that applies is given:
+    - "ineligible": a protected unit is evicted, each in `ineligible` with its sentence.
+    - "does not start": after these evictions, the jobs still do not all start.
+    - "needless": they start with fewer evictions; `needless` are the units that can be spared together.
+    - "dominated": `witness` is a plan that starts more (or more important) jobs, or evicts only lower priorities, or is
+      at least as good in all objectives and better in one.
+    - "on the front": such a plan does not exist.
 
-    sentence: the verdict for people, with names where the instance has some. values: what the decision costs, as in
-    `Point`. jobs: those that it is meant to start. witness: the plan that shows the verdict (the spared units' plan,
-    the dominating one, the decision's own with places for its pods), None where none exists. front: all plans that no
-    other is better than, among those that start the most important jobs and evict no higher priority than they must;
-    complete: that is proved. asked: the jobs of the question, without all others; first: what is compared after the
-    jobs that wait and before the front. proof: how the verdict is proved, a sentence. evidence: "confirmed" where
-    engines of two kinds proved it, "unconfirmed" where one did, None where it rests on no solver's word.
-    front_proof, front_evidence: these of the front.
+    Attributes:
+        sentence: The verdict for people, with names if the instance has some.
+        values: Costs of the decision, as in `Point`.
+        jobs: Jobs that it should start.
+        witness: Plan that shows the verdict (the spared units' plan, the dominating one, the decision's own with places
+            for its pods), or None.
+        front: All undominated plans among those that start the most important jobs and evict the lowest possible
+            priorities.
+        complete: The front is proved complete.
+        asked: Jobs of the problem, without all others.
+        first: Objective between the waiting jobs and the front.
+        proof: Proof of the verdict, a sentence.
+        evidence: "confirmed" if engines of two kinds proved it, "unconfirmed" if one did, None without a solver's
+            proof.
+        front_proof, front_evidence: The same for the front.
     """
 
     kind: Kind
@@ -65,11 +74,16 @@ class Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A smallest change with which the jobs start and nobody is evicted: nothing in it can be left out or made less.
+    """A smallest change with which the jobs start without evictions: every part of it is needed in full.
 
-    nodes: index of a node -> how many more like it, empty, are needed. moves: units that are moved. quota: (queue,
-    flavor) -> by how much its nominal quota must rise; limits: limit -> likewise. fewer_pods: how many pods of the jobs
-    must be left out. wait: seconds until the units in `ended` have ended by themselves. sentence: all this for people.
+    Attributes:
+        nodes: Index of a node -> number of empty copies needed.
+        moves: Moved units.
+        quota: (queue, flavor) -> rise of its nominal quota.
+        limits: Limit -> its rise.
+        fewer_pods: Number of the jobs' pods that must be left out.
+        wait: Seconds until the units in `ended` have ended by themselves.
+        sentence: All this for people.
     """
 
     sentence: str
@@ -84,11 +98,14 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Needs:
-    """What it would take to start the jobs.
+    """The changes that would start the jobs.
 
-    starts_now: they start with no change and no eviction. changes: the front of smallest changes, those of fewer kinds
-    first; complete: that there are no others is proved. cannot: why they do not start by allowed evictions either, a
-    sentence; None where they do. proof: how that is proved.
+    Attributes:
+        starts_now: They start without changes and evictions.
+        changes: Front of smallest changes, those of fewer kinds first.
+        complete: The front is proved complete.
+        cannot: Reason why they do not start by allowed evictions either, a sentence; None if they do.
+        proof: Proof of `cannot`.
     """
 
     jobs: tuple[int, ...]

@@ -1,7 +1,7 @@
-"""Admission by enumeration: every set of jobs that start, of victims and of moved units, and every placement.
+"""Admission by enumeration: every set of starting jobs, of victims and of moved units, and every placement.
 
-Units that no rule and no objective tells apart are enumerated by their number. A branch is left where it costs as much
-as the best plan found, or where some shape could not be placed even if all units not yet decided left.
+Units that are equal for all rules and objectives are enumerated by their number. A branch ends if it costs at least as
+much as the best plan so far, or if some shape could not be placed even after all undecided units left.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched_admission.instances import Instance, Plan, judge, judge_quotas
 
-#: Branches that a run may examine: about 5 s.
+#: Most branches of a run: about 5 s.
 MOST_BRANCHES = 400_000
 #: Most jobs, whose subsets are enumerated.
 MOST_JOBS = 12
@@ -44,7 +44,7 @@ class _Search:
             self.pods[u].append(p)
 
     def best_plan(self) -> Plan:
-        """The plan of the least waiting rank, and of the least base value among these."""
+        """Return the plan of the least waiting rank, then of the least base value."""
         instance, jobs = self.instance, len(self.instance.job_priority)
         if jobs > MOST_JOBS:
             raise TooLarge(f"brute-force: {jobs} waiting jobs are more than {MOST_JOBS}: use cp-sat or highs")
@@ -61,14 +61,14 @@ class _Search:
         raise AssertionError("that nothing starts and nobody leaves is always feasible")
 
     def _with(self, flags: tuple[int, ...], best: tuple[int, Plan] | None) -> tuple[int, Plan] | None:
-        """The best plan in which exactly these jobs start, or `best`."""
+        """Return the best plan in which exactly these jobs start, or `best`."""
         instance = self.instance
         started = [j for j, flag in enumerate(flags) if flag]
         able = np.asarray((instance.may[started] > 0).any(axis=0)).tolist()
         kinds = [(us, able[us[0]], bool(instance.unit_movable[us[0]])) for us in self._alike()]
         kinds = [kind for kind in kinds if kind[1] or kind[2]]
         if not started:
-            kinds = []  # a move without a start costs and gains nothing
+            kinds = []  # a move without a start does not change costs
         shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if flags[j]]
         stack: list[tuple[int, list[int], list[int]]] = [(0, [], [])]
         while stack:
@@ -99,7 +99,7 @@ class _Search:
             raise TooLarge(f"brute-force: there are more than {MOST_BRANCHES} branches: use cp-sat or highs")
 
     def _alike(self) -> list[list[int]]:
-        """Units in classes that nothing tells apart: same pods on the same nodes, same columns, gangs alike."""
+        """Return classes of equal units: same pods on the same nodes, same columns, equal gangs."""
         instance = self.instance
         sizes = Counter(instance.unit_group.tolist())
         classes: dict[object, list[int]] = defaultdict(list)
@@ -123,7 +123,7 @@ class _Search:
         return list(classes.values())
 
     def _at_least(self, evicted: list[int], moved: list[int]) -> int:
-        """What a plan costs at least that evicts and moves these."""
+        """Return the least cost of a plan that evicts and moves these."""
         return judge.BASES[self.instance.objective(self.objective)](self.instance, evicted, moved)
 
     def _rooms(self, leaving: list[int]) -> Rooms:
@@ -136,7 +136,7 @@ class _Search:
         return room
 
     def _could_fit(self, shapes: list[int], leaving: list[int]) -> bool:
-        """Whether each shape by itself would find room for its pods, domains and all else aside."""
+        """Return whether each shape by itself would fit, apart from domains and all other rules."""
         room = self._rooms(leaving) if shapes else []
         for k in shapes:
             needed = int(self.instance.shape_count[k])
@@ -149,7 +149,7 @@ class _Search:
         return True
 
     def _allowed(self, started: list[int], evicted: list[int]) -> bool:
-        """Rules 5 to 9."""
+        """Check rules 5 to 9."""
         if judge.ineligible(self.instance, started, evicted) or judge_quotas.over_quota(
             self.instance, started, evicted
         ):
@@ -157,7 +157,7 @@ class _Search:
         return not list(judge.over_limit(self.instance, started, evicted))
 
     def _placed(self, flags: tuple[int, ...], shapes: list[int], evicted: list[int], moved: list[int]) -> Plan | None:
-        """The plan, with nodes for what comes; None where there are none."""
+        """Return the plan with nodes for the arrivals; None if they do not fit."""
         instance, room = self.instance, self._rooms([*evicted, *moved])
         move = [-1] * len(instance.pod_node)
         place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
@@ -172,7 +172,7 @@ class _Search:
         return None
 
     def _moves(self, pods: list[int], room: Rooms, move: list[int], before: int = -1) -> Iterator[None]:
-        """Every way to move these pods, equal ones in order; `room` and `move` are as it says meanwhile."""
+        """Enumerate the moves of these pods, equal ones in order; `room` and `move` follow each one."""
         if not pods:
             yield
             return
@@ -208,7 +208,7 @@ class _Search:
         return self.instance.pod_demand[p].tolist(), int(self.instance.pod_set[p])
 
     def _places(self, shapes: list[int], room: Rooms, place: IntArray) -> Iterator[None]:
-        """Every way to place these shapes."""
+        """Enumerate the placements of these shapes."""
         if not shapes:
             yield
             return
@@ -217,7 +217,7 @@ class _Search:
                 yield from self._places(shapes[1:], room, place)
 
     def _shape(self, k: int, needed: int, n: int, room: Rooms, place: IntArray) -> Iterator[None]:
-        """Every way to place `needed` pods of a shape on node n and those after it."""
+        """Enumerate the placements of `needed` pods of a shape on node n and those after it."""
         if needed == 0:
             yield
             return
@@ -232,13 +232,13 @@ class _Search:
         room[n], place[k, n] = there, 0
 
     def _fit(self, k: int, n: int, room: Rooms) -> int:
-        """So many pods of a shape fit on a node."""
+        """Return the number of pods of a shape that fit on a node."""
         count = int(self.instance.shape_count[k])
         fit = min((a // d for a, d in zip(room[n], self.demand[k], strict=True) if d), default=count)
         return max(0, min(fit, int(self.instance.shape_spread[k]) or count)) * int(self.instance.shape_nodes[k, n])
 
     def _whole(self, k: int, place: IntArray) -> bool:
-        """Rule 2: whole slices in each domain."""
+        """Check rule 2: complete slices in each domain."""
         level = int(self.instance.shape_level[k])
         if level < 0:
             return True

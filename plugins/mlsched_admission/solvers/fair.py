@@ -1,7 +1,7 @@
-"""The verdict on a decision under Kueue's fair sharing: against all victim sets that some order allows (section 3.1).
+"""The verdict on a decision under Kueue's fair sharing: compared with all allowed victim sets (section 3.1).
 
 Sets are enumerated by size, up to `MOST` of them. Beyond that the verdict is unknown unless a set dominates already, or
-all that could dominate were looked at.
+all sets that could dominate were examined.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mlsched_admission.solvers._names import not_evictable, several
 from mlsched_admission.solvers._questions import Asked, after, lifted
 from mlsched_admission.solvers._verdict import Kind, Point, Verdict
 
-#: Victim sets that are looked at.
+#: Most victim sets to examine.
 MOST = 40_000
 OBJECTIVES = ("victims", "lost")
 ENUMERATED = "enumerated: all victim sets that fair sharing allows in some order"
@@ -44,7 +44,7 @@ class _Question:
         self.looked = 0
 
     def verdict(self) -> Verdict:
-        """The first kind that applies; the front is that of the sets that were looked at."""
+        """Return the first kind that applies; the front is that of the examined sets."""
         victims = [self.snapshot.running[self.instance.unit_names[u]] for u in self.evict]
         front, complete = self._front()
         if not self.starts:
@@ -91,7 +91,7 @@ class _Question:
         )
 
     def _ineligible(self, victims: list[Workload]) -> tuple[tuple[int, str], ...]:
-        """Victims that no policy lets the job evict, whatever the shares."""
+        """Return victims that every policy protects from the job, whatever the shares."""
         queue, snapshot = self.allowed.queue, self.snapshot
         faults = []
         for one in victims:
@@ -117,7 +117,7 @@ class _Question:
         return Plan(start=ints([1]), place=empty, evict=flags, move=ints(-1 for _ in self.instance.pod_node))
 
     def _dominates(self, point: Point) -> bool:
-        """Whether a set has a lower top priority, or the same one and is no worse in all and better in something."""
+        """Return whether a set has a lower top priority, or the same and at least equal values, one of them better."""
         top, mine = point.values["top_priority"], self.values["top_priority"]
         if top != mine:
             return top < mine
@@ -125,7 +125,7 @@ class _Question:
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
     def _front(self) -> tuple[list[Point], bool]:
-        """The points of allowed sets that no other is better than, lowest priority first; whether all were seen."""
+        """Return the undominated points of allowed sets, lowest priority first, and whether all sets were seen."""
         if self.impossible:
             return [], True
         points: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -133,7 +133,7 @@ class _Question:
         for seen, chosen in enumerate(self._subsets(self.allowed.candidates), 1):
             if seen > MOST:
                 break
-            self.looked = len(chosen)  # all smaller sets have been looked at
+            self.looked = len(chosen)  # all smaller sets have been examined
             units = tuple(sorted(self.unit[one.name] for one in chosen if one.name in self.unit))
             if len(units) < len(chosen):
                 continue
@@ -149,7 +149,9 @@ class _Question:
         return [self._point(units) for _, units in sorted(points.items())], seen <= MOST
 
     def _decided(self) -> bool:
-        """Whether all sets that could dominate were looked at: those no larger, and those of lower priorities."""
+        """Return whether all sets that could dominate were examined: those of at most this size, and of lower
+        priorities.
+        """
         if self.looked <= len(self.evict):
             return False
         highest = max(self.snapshot.running[self.instance.unit_names[u]].priority for u in self.evict)
@@ -162,7 +164,7 @@ class _Question:
             yield from itertools.combinations(line, size)
 
     def _point(self, units: Collection[int]) -> Point:
-        """A set with places for the job's pods, if it needs some."""
+        """Return a set with places for the job's pods, if it needs some."""
         plan = self._plan(units)
         if len(self.instance.shape_job):
             best = Asked(None, 0).best(after(self.instance, sorted(units)), "victims")

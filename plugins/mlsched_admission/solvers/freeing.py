@@ -1,7 +1,7 @@
-"""Freeing nodes or domains: the fewest units that move, or leave if moves do not suffice.
+"""Free nodes or domains: the fewest units that move, or leave if moves do not suffice.
 
-Freeing is admission of a job that takes whole nodes: one pod per node, in slices of a domain. It may evict nobody, and
-every unit may move. So the judge, the exact solvers and certificates need nothing new.
+Freeing is admission of a job that takes complete nodes: one pod per node, in slices of a domain. It must not evict, and
+every unit may move. So the judge, the exact solvers and certificates are reused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mlsched.core.fields import IntArray, ints
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.solvers._questions import Asked, only
 
-#: Wall seconds without a limit of the caller.
+#: Default limit in wall seconds.
 SECONDS = 60.0
 
 
@@ -24,9 +24,11 @@ SECONDS = 60.0
 class Freed:
     """The cheapest way to free `count` nodes or domains.
 
-    nodes: the freed ones. moves, evicts: the units that move and that are evicted, the latter only if moves do not
-    suffice: then the fewest units, and the fewest moves with these. proved: whether no other way is cheaper; without a
-    plan, whether the number cannot be freed at all.
+    Attributes:
+        nodes: The freed nodes.
+        moves, evicts: Units that move and that are evicted. Evictions occur only if moves do not suffice: then the
+            fewest, and the fewest moves with these.
+        proved: The way is proved cheapest; without a plan, the number is proved impossible.
     """
 
     count: int

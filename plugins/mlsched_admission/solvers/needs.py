@@ -1,4 +1,4 @@
-"""What it would take to start jobs without evicting anybody: the front of smallest changes."""
+"""Changes that start jobs without evictions: the front of smallest changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlsched_admission.solvers._questions import Asked, about, only
 from mlsched_admission.solvers._reasons import reason
 from mlsched_admission.solvers._verdict import Change, Needs, Verdict
 
-#: Wall seconds, where no limit is given: a front of four kinds of changes can be long.
+#: Default limit in wall seconds: a front of four kinds of changes can be long.
 SECONDS = 60.0
 
 
@@ -30,12 +30,18 @@ def what_it_takes(
     seed: int = 0,
     verdict: Verdict | None = None,
 ) -> Needs:
-    """The smallest changes with which the jobs (default: all) start and nobody is evicted, each proved minimal.
+    """Return the smallest changes with which the jobs start without evictions, each proved minimal.
 
-    Changes are nodes more (like some that there are, empty), units moved (movable ones), quotas and limits raised, pods
-    fewer, and waiting until running units end by themselves (where `unit_ends` says when). No change of the front is
-    smaller in all kinds than another; that there are no others is proved where `complete` says so. time_limit: wall
-    seconds (default 60). verdict: one about the same jobs, whose front says whether they start by evictions.
+    Changes are more nodes (empty copies of existing ones), moved units (movable ones), raised quotas and limits, fewer
+    pods, and waiting until running units end by themselves (if `unit_ends` gives their end). Changes of the front do
+    not dominate each other; `complete` marks a front that is proved complete.
+
+    Args:
+        instance: State with waiting jobs.
+        jobs: Jobs to start (default: all).
+        time_limit: Wall seconds (default 60).
+        seed: Seed of the solver.
+        verdict: A verdict about the same jobs, whose front shows whether they start by evictions.
     """
     rows = list(range(len(instance.job_priority))) if jobs is None else list(jobs)
     question = about(instance, rows)
@@ -62,7 +68,7 @@ def what_it_takes(
 
 
 def _starts_now(question: Instance, asked: Asked, starting: Sequence[Plan], *, complete: bool) -> bool:
-    """Whether the jobs start with nobody evicted or moved; of a complete front, such a plan is the only point."""
+    """Return whether the jobs start without evictions and moves; on a complete front, such a plan is the only point."""
     if starting and complete:
         return any(not plan.evict.any() and not (plan.move >= 0).any() for plan in starting)
     stuck = any(reason(question, j, evictions=False) for j in range(len(question.job_priority)))
@@ -75,9 +81,9 @@ def _kinds(change: Change) -> int:
 
 
 def _cannot(question: Instance, asked: Asked, most: IntArray | None) -> tuple[str | None, str]:
-    """Why the jobs do not start by allowed evictions and moves either, and how that is proved; None where they do.
+    """Explain why the jobs do not start by allowed evictions and moves either, with the proof; None if they do.
 
-    most: 1 for each job that a plan starts which is proved to start the most; None where none is known.
+    most: 1 for each job of a plan that is proved to start the most; None if unknown.
     """
     if len(question.job_priority) == 1 and (sentence := reason(question, 0)):
         return sentence, "counted"
@@ -97,7 +103,7 @@ def _cannot(question: Instance, asked: Asked, most: IntArray | None) -> tuple[st
 
 
 def _front(made: Changes, asked: Asked) -> tuple[list[Plan], bool]:
-    """The plans of the question of changes that no other is better than, and whether these are all."""
+    """Return the undominated plans of the problem of changes, and whether these are all."""
     from mlsched.solvers.front.planned import front_of
 
     question = made.question
@@ -113,13 +119,13 @@ def _front(made: Changes, asked: Asked) -> tuple[list[Plan], bool]:
     solver, params = registry().solver("admission", "cp-sat")
     front = front_of(solver, question, names, params, threads=1, seed=asked.seed, time_limit=asked.remaining())
     asked.solves += front.solves
-    # Where some plan starts all jobs, no plan of the front does not.
+    # If some plan starts all jobs, so does every plan of the front.
     found = [plan for plan in front.plans or () if plan.start.all()]
     return found, bool(front.complete)
 
 
 def _change(question: Instance, made: Changes, plan: Plan) -> Change:
-    """A plan of the question of changes as a change, with no more quota than it needs."""
+    """Return a plan of the problem of changes as a change, with only the quota that it needs."""
     evicted = np.flatnonzero(plan.evict).tolist()
     real = len(question.unit_group)
     ended = tuple(u for u in evicted if u < real)
@@ -146,13 +152,13 @@ def _ends(units: Sequence[int]) -> str:
 
 
 def counted_nodes(question: Instance, n: int, count: int) -> str:
-    """ "1 more node like n7"."""
+    """Return "1 more node like n7"."""
     like = question.node_names[n] if question.node_names else f"node {n}"
     return f"{count} more node{'' if count == 1 else 's'} like {like}"
 
 
 def _span(seconds: int) -> str:
-    """ "2 h 05 min", "40 s"."""
+    """Format a time span: "2 h 05 min", "40 s"."""
     if seconds < 60:
         return f"{seconds} s"
     minutes = -(-seconds // 60)
@@ -160,7 +166,7 @@ def _span(seconds: int) -> str:
 
 
 def _raised(made: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
-    """By how much quotas and limits must rise: one after the other as little as the others allow."""
+    """Return the necessary rises of quotas and limits: one after the other at the least value that the others allow."""
     question, units = made.question, [u for u in made.raised if plan.evict[u]]
     evicted = np.flatnonzero(plan.evict).tolist()
     started = np.flatnonzero(plan.start).tolist()
@@ -191,7 +197,7 @@ def _raised(made: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict
 
 
 def _least(most: int, enough: Callable[[int], bool]) -> int:
-    """The least amount up to `most`, which is enough, that is enough; less is never enough where more is not."""
+    """Return the least sufficient amount up to `most`, which suffices; sufficiency is monotone."""
     low, high = 0, most
     while low < high:
         middle = (low + high) // 2

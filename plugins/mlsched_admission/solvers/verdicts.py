@@ -1,7 +1,7 @@
 """The verdict on a scheduler's decision: ineligible, does not start, needless, dominated, or on the front.
 
-Every step is a question of the same problem: after the evictions, with only the decision's victims, with only the
-priorities that must go. What a step says rests on a plan that the judge accepts, or on a proof that there is none.
+Every step solves a version of the same problem: after the evictions, with only the decision's victims, with only the
+necessary priorities. A step relies on a plan that the judge accepts, or on a proof of infeasibility.
 """
 
 from __future__ import annotations
@@ -39,17 +39,24 @@ def judge_decision(
     starts: bool | None = None,
     known: Verdict | None = None,
 ) -> Verdict:
-    """Judge what a scheduler decided: whom it evicts so that jobs start.
+    """Judge a scheduler's decision: the victims that it evicts so that jobs start.
 
-    decision: a plan, or the numbers of the units that are evicted (none: the scheduler lets the jobs wait). jobs: those
-    that are asked about, by default all; the decision is meant to start those that its plan starts, or, where it is a
-    list of units, all of them, unless it is empty. objectives: those of the front, two or more (default: victims, lost,
-    and budget_violations and moves where the instance has any). first: what is compared before the front, after the
-    jobs that wait: top_priority, or nothing. time_limit: wall seconds for all. confirm: HiGHS must prove the same.
-    starts: whether a list of units is meant to start the jobs (default: if it has any). known: a verdict on another
-    decision about all jobs of the instance, whose front is used again.
+    Args:
+        instance: State of the cluster.
+        decision: A plan, or the numbers of the evicted units (empty: the scheduler lets the jobs wait).
+        jobs: Requested jobs, by default all. The decision should start the jobs that its plan starts or, for a list of
+            units, all of them, unless it is empty.
+        objectives: Objectives of the front, two or more (default: victims, lost, and budget_violations and moves if the
+            instance has any).
+        first: Objective between the waiting jobs and the front: top_priority, or None.
+        time_limit: Wall seconds for all.
+        seed: Seed of the solver.
+        confirm: HiGHS must prove the same.
+        starts: A list of units should start the jobs (default: if it has any).
+        known: A verdict on another decision about all jobs of the instance, whose front is reused.
 
-    Raises InvalidInput for a decision that is none of this instance.
+    Raises:
+        InvalidInput: The decision does not belong to this instance.
     """
     rows = (
         list(range(len(instance.job_priority))) if jobs is None else _numbers("jobs", jobs, len(instance.job_priority))
@@ -76,7 +83,7 @@ def judge_decision(
 
 
 def _numbers(name: str, given: Iterable[int], size: int) -> list[int]:
-    """Different numbers below `size`, ascending."""
+    """Return different numbers below `size`, ascending."""
     numbers = sorted({as_int(name, n) for n in given})
     for n in numbers:
         if not 0 <= n < size:
@@ -101,7 +108,7 @@ def _objectives(instance: Instance, given: Sequence[str] | None) -> tuple[str, .
 
 @dataclasses.dataclass(frozen=True)
 class _Decision:
-    """A decision on a question: whom it evicts, whom it is meant to start; its plan, where it says all."""
+    """A decision: its victims, the jobs that it should start, and its plan, if complete."""
 
     plan: Plan
     evict: tuple[int, ...]
@@ -130,7 +137,7 @@ def _decided(
 
 
 def _nobody(question: Instance) -> Plan:
-    """The plan in which all jobs wait and nobody is evicted or moved."""
+    """Return the plan in which all jobs wait without evictions and moves."""
     return Plan(
         start=0 * question.job_priority,
         place=0 * question.shape_nodes,
@@ -140,7 +147,7 @@ def _nobody(question: Instance) -> Plan:
 
 
 class _Judgement:
-    """The steps of a verdict on one question."""
+    """The steps of a verdict on one problem."""
 
     def __init__(
         self, question: Instance, made: _Decision, objectives: tuple[str, ...], top: bool, asked: Asked
@@ -150,7 +157,7 @@ class _Judgement:
         self._least: Best | None = None
 
     def verdict(self, known: Verdict | None = None) -> Verdict:
-        """The first kind that applies, with the front."""
+        """Return the first kind that applies, with the front."""
         found = self._ineligible()
         if found is None and (self.made.complete or not self._fewest().starts_all):
             found = self._does_not_start()
@@ -186,7 +193,10 @@ class _Judgement:
         return self._made("ineligible", sentence, ineligible=faults, proof="by the rules of the instance")
 
     def _does_not_start(self) -> Verdict | None:
-        """A plan is what it says; of victims alone it is asked whether the jobs find room once they are gone."""
+        """Return the verdict if the jobs do not start after the decision.
+
+        A full plan is checked as given. For a list of victims, a placement of the jobs without the victims is searched.
+        """
         if self.made.complete:
             wrong = self.question.violations(self.made.plan)
             proof = "by the rules of the instance"
@@ -204,7 +214,7 @@ class _Judgement:
         return self._made("does not start", sentence, starts=False, proof=proof, evidence="unconfirmed")
 
     def _fewest(self) -> Best:
-        """The plan that starts the decision's jobs with the fewest of its victims; nothing is known without victims."""
+        """Return the plan that starts the decision's jobs with the fewest of its victims; unproved without victims."""
         if not self.made.evict:
             return Best(None, proved=False)
         if self._least is None:
@@ -214,7 +224,7 @@ class _Judgement:
         return self._least
 
     def _needless(self) -> Verdict | None:
-        """The fewest of the decision's victims with which its jobs start."""
+        """Find the fewest of the decision's victims with which its jobs start."""
         best = self._fewest()
         if best.plan is None or not best.starts_all or int(best.plan.evict.sum()) >= len(self.made.evict):
             return None
@@ -234,7 +244,7 @@ class _Judgement:
         return Point(judge.base_values(self.question, plan), plan)
 
     def _front(self) -> tuple[tuple[Point, ...], bool, str, str | None]:
-        """All points among the plans that start the most and evict the lowest priorities; how that is proved."""
+        """Return all points among the plans that start the most and evict the lowest priorities; and the proof."""
         from mlsched.solvers.front.planned import front_of
 
         question, proved = self.question, True
@@ -247,7 +257,7 @@ class _Judgement:
             proved = best.proved
             if best.plan is None:
                 return (), False, "the time was over before a plan was found", None
-            if proved and not best.plan.start.any() and not self.asked.confirm:  # so nobody leaves either
+            if proved and not best.plan.start.any() and not self.asked.confirm:  # so all units stay, too
                 proof = "cp-sat proved that no plan starts a job"
                 return (self._point(_nobody(question)),), True, proof, "unconfirmed"
             highest = self._point(best.plan).values["top_priority"]
@@ -275,13 +285,13 @@ class _Judgement:
         return tuple(points), complete, proof, front.evidence
 
     def _priorities_differ(self) -> bool:
-        """Whether the lowest priorities that must go are more than the front says: of one level, it counts victims."""
+        """Return whether the lowest necessary priorities exceed the front: within one level, it counts victims."""
         evictable = (self.question.may > 0).any(axis=0)
         one_level = len(np.unique(self.question.unit_priority[evictable])) < 2
         return not one_level or "victims" not in self.objectives or bool(self.question.unit_movable.any())
 
     def _against(self, front: tuple[Point, ...], complete: bool, proof: str, evidence: str | None) -> Verdict:
-        """The decision held against the front."""
+        """Compare the decision with the front."""
         rank = judge.waiting(self.question, self.made.plan)
         for point in front:
             if why := self._better(point, rank):
@@ -296,7 +306,7 @@ class _Judgement:
         return self._made("on the front", sentence, starts=True, witness=own, proof=proof, evidence=evidence)
 
     def _placed(self, front: tuple[Point, ...]) -> Point | None:
-        """The decision with places for its pods."""
+        """Return the decision with places for its pods."""
         meant = about(self.question, self.made.meant)
         best = self.asked.best(only(meant, self.made.evict), "victims")
         if best.plan is None:
@@ -305,7 +315,7 @@ class _Judgement:
         return None if self.question.violations(plan) else self._point(plan)
 
     def _better(self, point: Point, rank: int) -> str | None:
-        """Why a point is better than the decision, or None where it is not."""
+        """Explain why a point is better than the decision; None if it is not."""
         waits = judge.waiting(self.question, point.plan)
         mine, its = self.values, point.values
         cost = ", ".join(f"{its[name]} instead of {mine[name]} {_UNITS[name]}" for name in self.objectives)
@@ -332,12 +342,12 @@ class _Judgement:
 
 
 def front_question(instance: Instance, verdict: Verdict) -> tuple[Instance, list[Plan]]:
-    """The question whose front a verdict has, of the jobs that were asked about alone, and a plan for each point."""
+    """Return the problem of a verdict's front, with only the requested jobs, and a plan for each point."""
     plans = [lowered(instance, verdict.asked, point.plan) for point in verdict.front]
     return about(instance, verdict.asked), plans
 
 
-#: Objective -> what its values count, in sentences.
+#: Objective -> the unit of its values, in sentences.
 _UNITS = {
     "victims": "victims",
     "lost": "lost work",

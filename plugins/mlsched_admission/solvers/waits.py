@@ -1,4 +1,4 @@
-"""Why a job waits, in one line with numbers: what it asks, and what there is."""
+"""Reason why a job waits, in one line with its requests and the available amounts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import Quotas
 from mlsched_admission.solvers._names import named, place
 
-#: Borrowing queues that are named.
+#: Most named borrowing queues.
 MOST_BORROWERS = 2
 
 
@@ -24,7 +24,7 @@ def why_it_waits(instance: Instance, jobs: Sequence[int]) -> str:
 
 
 def _quota(instance: Instance, j: int) -> str:
-    """The first queue on the path whose quota is short, and who borrows there."""
+    """Describe the first queue on the path that is short of quota, and the borrowers there."""
     queue = int(instance.job_queue[j])
     if queue < 0:
         return ""
@@ -46,7 +46,7 @@ def _flavor(instance: Instance, f: int) -> str:
 
 
 def _borrowers(instance: Instance, quotas: Quotas, f: int) -> str:
-    """Queues without children that use more than their quota, the largest first."""
+    """Return queues without children that use more than their quota, the largest first."""
     parents = set(quotas.parent)
     over = quotas.used[:, f] - quotas.subtree[:, f]
     able = [q for q in np.argsort(-over, kind="stable").tolist() if over[q] > 0 and q not in parents]
@@ -63,7 +63,7 @@ def _limit(instance: Instance, j: int) -> str:
 
 
 def _nodes(instance: Instance, j: int) -> str:
-    """The resource of which the fewest of its pods find room now."""
+    """Describe the resource for which the fewest pods fit now."""
     for k in np.flatnonzero(instance.shape_job == j).tolist():
         demand, count = instance.shape_demand[k], int(instance.shape_count[k])
         able = instance.shape_nodes[k] == 1
@@ -85,5 +85,5 @@ def _nodes(instance: Instance, j: int) -> str:
 
 
 def _have(able: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:
-    """ "1 node has", "4 nodes have"."""
+    """Return "1 node has" or "4 nodes have"."""
     return f"{count_of(int(able.sum()), 'node')} {'has' if able.sum() == 1 else 'have'}"

@@ -1,4 +1,4 @@
-"""A cluster's state, as real schedulers print it, made into an instance: one reader per system."""
+"""Instances from cluster states, as printed by real schedulers: one reader per system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlsched_admission.instances.states.state import Options, State
 
 __all__ = ["Document", "Options", "State", "instance_of", "read_documents", "read_states", "states_of"]
 
-#: Seconds between the latest times in files of kubectl from which on they are said to be of different times.
+#: Difference, in seconds, of the latest times in kubectl files above which a warning is added.
 APART = 86_400
 _SYSTEMS = {
     "kubernetes": "Kubernetes",
@@ -27,15 +27,15 @@ _SYSTEMS = {
 
 
 def read_states(paths: Iterable[str | os.PathLike[str]], options: Options | None = None) -> list[State]:
-    """The state that these files hold together: one, or one per combination of flavors (`Options.flavors`).
+    """Read the common state of these files: one, or one per combination of flavors (`Options.flavors`).
 
-    Raises InvalidFile and InvalidInput, in a line, for what cannot be read or does not belong together.
+    Raises InvalidFile and InvalidInput, in a line, for unreadable or unrelated files.
     """
     return states_of(read_documents(paths), options)
 
 
 def states_of(documents: Sequence[Document], options: Options | None = None) -> list[State]:
-    """`read_states` of documents that were read."""
+    """Return the states of `read_states` from parsed documents."""
     with collector_paused():
         return _states(documents, options or Options())
 

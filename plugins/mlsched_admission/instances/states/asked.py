@@ -1,4 +1,4 @@
-"""Which of the waiting jobs a question is about."""
+"""Selection of the waiting jobs of a problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlsched_admission.instances.states.state import Options, State
 
 @dataclass(frozen=True)
 class Waiting:
-    """A waiting job: its name, what else it is called, and what the scheduler's line is sorted by."""
+    """A waiting job: its name, its other names, and its sort key in the scheduler's line."""
 
     name: str
     short: str
@@ -20,9 +20,9 @@ class Waiting:
 
 
 def asked_about(waiting: Sequence[Waiting], options: Options, state: State) -> list[str]:
-    """The names of those that the user names; without any, the first in line: highest priority, then longest waiting.
+    """Return the names that the user names; by default, the first in line: highest priority, then longest waiting.
 
-    One, for schedulers decide for one at a time, and whom it may evict depends on who asks.
+    The default is one job: schedulers decide for one at a time, and its possible victims depend on it.
     """
     if options.jobs:
         return list(dict.fromkeys(_named(wanted, waiting, state) for wanted in options.jobs))

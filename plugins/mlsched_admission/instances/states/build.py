@@ -1,4 +1,4 @@
-"""A state made into an instance: names to numbers, amounts to whole multiples of what divides them all."""
+"""An instance from a state: names become numbers, amounts become multiples of their common divisor."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Placed = Sequence[tuple[int, Pod]]
 
 
 def instance_of(state: State) -> Instance:
-    """The question that a state asks about its jobs.
+    """Return the admission problem of a state's jobs.
 
-    Everything is in the order of names (units: of `rank`), so that a state that is printed in another form, or another
-    order, gives the same instance. Resources, flavors and queues that no job asks for are not in it: they bind nobody.
+    Everything is in the order of names (units: of `rank`), so that another form or order of the same state gives the
+    same instance. Resources, flavors and queues that the jobs do not request are left out: they never bind.
     """
     nodes = sorted(state.nodes)
     units = sorted(state.units.values(), key=lambda unit: (unit.rank, unit.name))
@@ -54,14 +54,14 @@ def _rows(rows: Sequence[Sequence[int]], width: int) -> IntArray:
 
 
 def _factor(*tables: Sequence[Amounts], name: str) -> int:
-    """What divides all these amounts of one resource; 1 where there are none."""
+    """Return the common divisor of these amounts of one resource; 1 without amounts."""
     return math.gcd(*(abs(one.get(name, 0)) for table in tables for one in table)) or 1
 
 
 def _scale(state: State, name: str, common: int) -> tuple[int, str]:
-    """By what amounts of a resource are divided, which all are multiples of `common`, and the unit that is then 1.
+    """Return the divisor of a resource's amounts, all multiples of `common`, and the unit that is then 1.
 
-    A unit that people use, where one divides all; else what divides all.
+    It is a common unit of people if one divides all amounts; else the greatest divisor.
     """
     for factor, unit in state.scales.get(name, ()):
         if common % factor == 0 and factor > 1:
@@ -77,7 +77,7 @@ def _label(name: str, unit: str) -> str:
 def _node_fields(
     state: State, nodes: list[str], pods: Placed, shapes: list[Shape], units: list[Unit]
 ) -> dict[str, Any]:
-    """Nodes, what pods hold on them, and what shapes ask of them."""
+    """Return the fields of nodes, of their pods, and of the shapes' requests."""
     movable = [pod for number, pod in pods if units[number].movable]
     asked = [shape.demand for shape in shapes] + [pod.demand for pod in movable]
     names = sorted({name for demand in asked for name, count in demand.items() if count}) if nodes else []
@@ -159,7 +159,7 @@ def _may(jobs: list[Job], units: list[Unit]) -> IntArray:
 
 
 def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> dict[str, Any]:
-    """The trees of the queues in which jobs wait, and the flavors that they ask for."""
+    """Return the trees of the jobs' queues, and the requested flavors."""
     flavors = sorted({flavor for job in jobs for flavor, count in job.use.items() if count})
     asked = {_root(state, job.queue) for job in jobs if job.queue}
     names = sorted(name for name in state.quotas if _root(state, name) in asked) if flavors else []

@@ -1,9 +1,9 @@
-"""A scheduler's decision as files say it: whom it evicted, and for whom.
+"""A scheduler's decision in a file: its victims and the jobs that they are for.
 
-A text with a name per line; JSON: a list of names, {"evict": names, "start": names}; what `kubectl get events -o json`
-prints (reason Preempted); a later state, in which victims carry the scheduler's mark: workloads the condition
-Preempted, pods the condition DisruptionTarget (PreemptionByScheduler), jobs of Slurm the state PREEMPTED. A name is
-that of a unit, of a gang (all of its units), or the last part of one, where only one is called so.
+A text with a name per line; JSON: a list of names, {"evict": names, "start": names}; the output of `kubectl get events
+-o json` (reason Preempted); a later state with the scheduler's marks on victims: workloads the condition Preempted,
+pods the condition DisruptionTarget (PreemptionByScheduler), jobs of Slurm the state PREEMPTED. A name is that of a
+unit, of a gang (all of its units), or a unique last part of one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _KINDS = ("admission.plan", "result")
 
 @dataclass(frozen=True)
 class Decision:
-    """Numbers of the units that are evicted, and of the jobs that are to start (None: not said)."""
+    """Numbers of the evicted units, and of the jobs to start (None: not given)."""
 
     evict: tuple[int, ...]
     start: tuple[int, ...] | None = None
 
 
 def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
-    """The decision in a file, about the units of `instance`; InvalidFile for what is none."""
+    """Return the decision in a file about the units of `instance`; raise InvalidFile for any other file."""
     name = shown_path(path)
     content = gunzipped(path, read_bytes(path, most=MOST_STATE), most=MOST_STATE).removeprefix(b"\xef\xbb\xbf")
     if content.lstrip()[:1] not in (b"{", b"["):
@@ -60,7 +60,7 @@ def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
 
 
 def evicting(instance: Instance, names: Sequence[str]) -> Decision:
-    """The decision to evict units of these names."""
+    """Return the decision to evict units of these names."""
     return Decision(_units(instance, list(names), "decision"))
 
 
@@ -80,7 +80,7 @@ def _texts(values: Any, name: str) -> list[str]:
 
 
 def _marked(entry: Entry) -> Iterator[str]:
-    """Names of victims by the marks that schedulers leave."""
+    """Yield names of victims by the schedulers' marks."""
     if "jobs" in entry.value:
         for job in entry.entries("jobs"):
             if "PREEMPTED" in slurm_jobs.states(job):
@@ -98,7 +98,7 @@ def _marked(entry: Entry) -> Iterator[str]:
 
 
 def _units(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
-    """The units of these names."""
+    """Return the units of these names."""
     units = instance.unit_names or tuple(map(str, range(len(instance.unit_group))))
     gangs = instance.group_names or ()
     found: dict[int, None] = {}
@@ -116,7 +116,7 @@ def _jobs(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
 
 
 def _only(name: str, known: Sequence[str], where: str, what: str = "running unit") -> list[int]:
-    """The only one that is called so, by its whole name or the last part of it."""
+    """Return the only match of this full name or last part."""
     short = [n for n, one in enumerate(known) if name in (one, one.rpartition("/")[2])]
     if len(short) == 1:
         return short
@@ -127,6 +127,6 @@ def _only(name: str, known: Sequence[str], where: str, what: str = "running unit
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
-    """The known name that is like it, by its whole or by its last part."""
+    """Return the known name that is similar in full or in its last part."""
     by_last = {one.rpartition("/")[2]: one for one in known}
     return did_you_mean(name, known) or did_you_mean(name, by_last)

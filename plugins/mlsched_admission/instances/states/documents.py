@@ -1,8 +1,8 @@
-"""Files of a cluster's state, as documents: opened within bounds, recognised by what is in them, never executed.
+"""Files of a cluster's state, as documents: opened within bounds, recognised by their content, never executed.
 
 `kubectl get -o json` (one object, or a list of them), a snapshot of KAI (zip, or the JSON in it), `--json` of Slurm's
-commands, and the text of `scontrol show config`. All may be gzip. YAML is not read: what it can name and repeat has no
-bound that could be known before it is read, and every command that writes it writes JSON, too.
+commands, and the text of `scontrol show config`. All may be gzip. YAML is not read: its references can expand without a
+bound known in advance, and every command that writes it writes JSON, too.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from mlsched_admission.instances.states.incident import is_incident
 MOST_STATE = 2**28
 #: Largest compressed file.
 MOST_COMPRESSED = 2**26
-#: How often a state may have each of these characters: what it would fill in memory, known before it is read.
+#: Most occurrences of each of these characters: they limit the memory of a state before it is parsed.
 MOST_SIGNS = {"[": 4_000_000, "{": 8_000_000, ":": 40_000_000, ",": 40_000_000}
 #: Entries of an archive; KAI's has one.
 MOST_MEMBERS = 64
-#: What no question asks for, and makes most of an object: dropped as it is read.
+#: Unused fields, which make most of an object: dropped while it is read.
 IGNORED = frozenset({"managedFields", "images", "env", "envFrom", "volumeMounts"})
 _MEMBER = "snapshot.json"
 _CONFIG = re.compile(r"^\s*(Configuration data as of|ClusterName\s*=|SlurmctldHost\s*=|Preempt\w+\s*=)", re.M | re.I)
-#: Kinds of mlsched's own files; those of Kubernetes have no dot.
+#: Kinds of mlsched's own files; those of Kubernetes lack a dot.
 _RECORD = re.compile(r"[a-z]+\.[a-z]+")
 _YAML = re.compile(r"\s*(---|apiVersion:|kind:|items:|metadata:|%YAML)")
 
@@ -42,7 +42,7 @@ What = Literal["kubernetes", "kai", "slurm", "config", "own", "incident"]
 
 @dataclass(frozen=True)
 class Document:
-    """One file: `entry` is what its JSON says (`config`: {"text": the whole text})."""
+    """One file: `entry` is its JSON (`config`: {"text": the complete text})."""
 
     what: What
     path: str
@@ -50,7 +50,7 @@ class Document:
 
 
 def read_documents(paths: Iterable[str | os.PathLike[str]]) -> list[Document]:
-    """The documents in these files, in their order; InvalidFile for what is none."""
+    """Return the documents in these files, in their order; raise InvalidFile for any other file."""
     with collector_paused():
         return [_read(path) for path in paths]
 
@@ -76,14 +76,14 @@ def _read(path: str | os.PathLike[str]) -> Document:
 
 
 def _decoded(name: str, content: bytes) -> bytes:
-    """The content without a byte-order mark; UTF-16 is refused, with the remedy."""
+    """Return the content without a byte-order mark; UTF-16 is refused, with the remedy."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff") and len(content) > 3:
         raise InvalidFile(f"{name}: is UTF-16, expected UTF-8; write it again, e.g. with iconv -f UTF-16 -t UTF-8")
     return content.removeprefix(b"\xef\xbb\xbf")
 
 
 def _constant(name: str) -> str:
-    """Slurm prints "infinite" numbers as constants that JSON does not have."""
+    """Convert Slurm's "infinite" numbers, which it prints as constants outside JSON."""
     return name
 
 
@@ -107,7 +107,7 @@ def _text(name: str, content: bytes) -> Document:
 
 
 def _unzipped(path: str | os.PathLike[str], content: bytes) -> bytes:
-    """`snapshot.json` of a snapshot's archive; nothing else in it is touched, and no more than the bound is made."""
+    """Return `snapshot.json` of a snapshot's archive, within the bound; other entries are not opened."""
     import io
 
     name = shown_path(path)
@@ -135,7 +135,7 @@ def _unzipped(path: str | os.PathLike[str], content: bytes) -> bytes:
 
 
 def _recognised(name: str, entry: Entry) -> Document:
-    """Which system's document this is, by the fields that it has."""
+    """Recognise the system of a document by its fields."""
     value = entry.value
     kind = value.get("kind")
     if "rawObjects" in value:
@@ -165,7 +165,7 @@ def _recognised(name: str, entry: Entry) -> Document:
 
 
 def _keys(value: dict[str, Any]) -> Iterator[str]:
-    """The names of fields, of the object and of the objects in it."""
+    """Yield the names of fields, of the object and of the objects in it."""
     for key, inner in value.items():
         yield key
         if isinstance(inner, dict):

@@ -1,4 +1,4 @@
-"""Fields of somebody else's JSON, read one by one: what is wrong is said with file, object, field, value and rule."""
+"""Fields of foreign JSON, read one by one: errors name file, object, field, value and rule."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mlsched.core.fields import EXACT
 
 
 class Entry:
-    """One object of a document, and where it stands.
+    """One object of a document, and its place.
 
-    Fields are named by the keys that lead to them. What is absent, null, and what an empty object says are the same:
-    the default. Nothing of another type is converted silently.
+    Fields are named by the keys that lead to them. Absent fields, null, and fields of an empty object are equal: the
+    default. Values of another type are never converted silently.
     """
 
     __slots__ = ("value", "where")
@@ -30,7 +30,7 @@ class Entry:
         self.fail(f"{'.'.join(keys)}: {shorten(repr(value), 60)}, {rule}", remedy)
 
     def get(self, *keys: str) -> Any:
-        """What stands there; None where nothing does."""
+        """Return the value of a field; None if it is absent."""
         value: Any = self.value
         for depth, key in enumerate(keys):
             if value is None:
@@ -41,7 +41,7 @@ class Entry:
         return value
 
     def text(self, *keys: str, default: str = "") -> str:
-        """A text; it ends up in one-line reports, so it must be printable."""
+        """Return a text; it is printed in one-line reports, so it must be printable."""
         value = self.get(*keys)
         if value is None:
             return default
@@ -50,14 +50,14 @@ class Entry:
         return value
 
     def needed(self, *keys: str, remedy: str = "") -> str:
-        """A text that must be there."""
+        """Return a required text."""
         value = self.text(*keys)
         if not value:
             self.fail(f"has no {'.'.join(keys)}", remedy or "give the object as the cluster printed it")
         return value
 
     def whole(self, *keys: str, default: int = 0, low: int = -EXACT) -> int:
-        """An integer within what instances hold."""
+        """Return an integer within the limits of instances."""
         value = self.get(*keys)
         if value is None:
             return default
@@ -66,7 +66,7 @@ class Entry:
         return value
 
     def flag(self, *keys: str) -> bool:
-        """Whether it is true; absent is false."""
+        """Return whether the field is true; absent is false."""
         value = self.get(*keys)
         if value is None:
             return False
@@ -75,7 +75,7 @@ class Entry:
         return value
 
     def under(self, *keys: str) -> Entry:
-        """The object that stands there, an empty one where none does."""
+        """Return the object in a field, or an empty one."""
         value = self.get(*keys)
         if value is None:
             value = {}
@@ -84,14 +84,14 @@ class Entry:
         return Entry(value, f"{self.where}, {'.'.join(keys)}")
 
     def entries(self, *keys: str) -> Iterator[Entry]:
-        """The objects of the list that stands there; none where there is no list."""
+        """Yield the objects of the list in a field; an absent list is empty."""
         for index, item in enumerate(self.items(*keys)):
             if not isinstance(item, dict):
                 self.bad((*keys, str(index)), item, "expected an object")
             yield Entry(item, f"{self.where}, {'.'.join(keys)}[{index}]")
 
     def items(self, *keys: str) -> list[Any]:
-        """The list that stands there; an empty one where none does."""
+        """Return the list in a field, or an empty one."""
         value = self.get(*keys)
         if value is None:
             return []
@@ -100,7 +100,7 @@ class Entry:
         return value
 
     def texts(self, *keys: str) -> list[str]:
-        """A list of texts."""
+        """Return a list of texts."""
         values = self.items(*keys)
         for value in values:
             if not isinstance(value, str) or not value.isprintable():
@@ -108,7 +108,7 @@ class Entry:
         return values
 
     def mapping(self, *keys: str) -> dict[str, str]:
-        """Texts by name: labels, annotations, quantities as they are written (numbers become their text)."""
+        """Return texts by name: labels, annotations, quantities as written (numbers become their text)."""
         value = self.get(*keys)
         if value is None:
             return {}

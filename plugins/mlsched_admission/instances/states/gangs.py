@@ -22,7 +22,9 @@ _PREEMPTABLE = "volcano.sh/preemptable"
 class Gang:
     """A group of pods: its minimum (0: members start one by one), and features of it that are not modelled.
 
-    whole: preemption takes all of its pods or none. queue: of Volcano.
+    Attributes:
+        whole: Preemption takes all of its pods or none.
+        queue: Queue of Volcano.
     """
 
     name: str
@@ -36,7 +38,7 @@ class Gang:
 
 
 class Gangs:
-    """The groups of a state, and which pod is in which."""
+    """The groups of a state, and the group of each pod."""
 
     def __init__(self, found: k8s.Objects, pods: list[Entry]) -> None:
         self.by_key = {
@@ -63,8 +65,8 @@ class Gangs:
     def join(self, state: State) -> None:
         """Make running members units of their gang, as far as preemption regards it (rules G2, G3).
 
-        Volcano takes pods down to the minimum, never more: a unit without pods that nobody may evict keeps it so. Of
-        Kubernetes' own groups in mode PodGroup all pods go or none; in other groups each pod goes alone.
+        Volcano takes pods down to the minimum, never more: a unit without pods and protected from eviction keeps it so.
+        Of Kubernetes' own groups in mode PodGroup all pods leave or none; in other groups each pod leaves separately.
         """
         for gang in {id(gang): gang for gang in self.of.values()}.values():
             units = [state.units[name] for name in map(k8s.full_name, gang.pods) if name in state.units]
@@ -93,12 +95,12 @@ class Gangs:
         return sorted(pods, key=lambda pod: (-pod.whole("spec", "priority"), created[id(pod)], k8s.full_name(pod)))
 
     def running(self, gang: Gang) -> int:
-        """Return how many members run and stay."""
+        """Return the number of members that run and stay."""
         there = (pod for pod in gang.pods if pod.text("spec", "nodeName"))
         return sum(1 for pod in there if not pod.get("metadata", "deletionTimestamp"))
 
     def queues(self) -> set[str]:
-        """Return Volcano's queues that groups name."""
+        """Return the Volcano queues of the groups."""
         return {gang.queue for gang in self.of.values() if gang.system == "volcano"}
 
 
@@ -133,7 +135,7 @@ def _gang(entry: Entry) -> Gang:
 
 
 def preemptable(pod: Entry) -> bool:
-    """Return whether Volcano may evict the pod: annotation, then label; anything unreadable is no (rule G3)."""
+    """Return whether Volcano may evict the pod: annotation, then label; an unreadable value is false (rule G3)."""
     for place in ("annotations", "labels"):
         text = pod.mapping("metadata", place).get(_PREEMPTABLE)
         if text is not None:

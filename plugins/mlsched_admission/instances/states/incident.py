@@ -1,7 +1,7 @@
-"""A reported incident: a state that somebody put down by hand, with what the scheduler did.
+"""A reported incident: a state written by hand, with the scheduler's decision.
 
 An object with "instance" and "scheduler_did". Its instance has the fields of `admission.Instance`, but for three: a
-list `limits` of {"left", "job", "unit"}; `pod_nodes`, where each pod may run, a row of 0 and 1 per pod; and
+list `limits` of {"left", "job", "unit"}; `pod_nodes`, the allowed nodes of each pod as a row of 0 and 1 per pod; and
 `node_domain`, which may be empty.
 """
 
@@ -14,17 +14,17 @@ from mlsched.core.record import specs
 from mlsched_admission.instances.instance import Instance
 from mlsched_admission.instances.states.entries import Entry
 
-#: The fields that a report has otherwise.
+#: Fields that a report states in another form.
 _OTHERWISE = ("limits", "pod_nodes", "node_domain")
 
 
 def is_incident(value: dict[str, Any]) -> bool:
-    """Whether a JSON object is a report."""
+    """Return whether a JSON object is a report."""
     return "scheduler_did" in value and isinstance(value.get("instance"), dict)
 
 
 def incident_instance(report: Entry) -> Instance:
-    """The instance of a report, or InvalidFile."""
+    """Return the instance of a report; raise InvalidFile if it is invalid."""
     fields: dict[str, Any] = report.get("instance")
     known = [*specs(Instance), *_OTHERWISE]
     if unknown := [name for name in fields if name not in known]:
@@ -42,7 +42,7 @@ def _limits(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sets(fields: dict[str, Any]) -> dict[str, Any]:
-    """Where pods may run: each set of nodes once, and which of them each pod has."""
+    """Return each allowed set of nodes once, and the set of each pod."""
     rows = [tuple(row) for row in fields.get("pod_nodes") or []]
     sets = sorted(set(rows))
     return {"node_sets": [list(one) for one in sets], "pod_set": [sets.index(row) for row in rows]} if rows else {}

@@ -1,8 +1,9 @@
-"""The state of KAI, from the archive that its snapshot plugin serves (`/get-snapshot`).
+"""The state of KAI, from the archive of its snapshot plugin (`/get-snapshot`).
 
-A pod group runs or waits as one: a gang of its pods, which is lost whole below its minimum. It may preempt lower groups
-of its own leaf queue, reclaim from queues above their share, and move (to consolidate) what it may not evict. Shares,
-requests and chunks are those of KAI's own program (`systems/kai`). KAI deletes pods without asking disruption budgets.
+A pod group runs or waits as one: a gang of its pods, which is lost completely below its minimum. It may preempt lower
+groups of its own leaf queue, reclaim from queues above their share, and move (to consolidate) units that it may not
+evict. Shares, requests and chunks are those of KAI's own program (`systems/kai`). KAI deletes pods regardless of
+disruption budgets.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from mlsched_admission.instances.systems.kai.model import plus as k_plus
 from mlsched_admission.instances.systems.kai.reading import GROUP, UNKNOWN_PRIORITY, read_session
 
 STARTED = "kai.scheduler/last-start-timestamp"
-#: Pods that could move, times nodes, up to which moves are considered.
+#: Product of movable pods and nodes up to which moves are considered.
 MOST_MOVES = 10_000
 STALE = "kai.scheduler/stale-podgroup-timestamp"
 GPU = "nvidia.com/gpu"
@@ -54,7 +55,7 @@ RUNTIMES = ("preemptMinRuntime", "reclaimMinRuntime")
 
 
 def read_kai(documents: list[Document], options: Options) -> State:
-    """The state of a snapshot."""
+    """Return the state of a snapshot."""
     if len(documents) > 1:
         raise InvalidInput(f"{len(documents)} snapshots of KAI are given; give one")
     raw = documents[0].entry.under("rawObjects")
@@ -66,7 +67,7 @@ def read_kai(documents: list[Document], options: Options) -> State:
 
 
 def _named(raw: Entry, path: str) -> k8s.Objects:
-    """The objects of the snapshot by kind; they do not say their kind themselves."""
+    """Return the objects of the snapshot by kind; the objects themselves lack their kind."""
     kinds = {
         "pods": "Pod",
         "nodes": "Node",
@@ -84,7 +85,7 @@ def _named(raw: Entry, path: str) -> k8s.Objects:
 
 
 class _Snapshot:
-    """A snapshot as it is read: the session that KAI's program sees, and its pods by name."""
+    """A snapshot as read: the session of KAI's program, and its pods by name."""
 
     def __init__(self, found: k8s.Objects, state: State, options: Options, config: Entry) -> None:
         self.found, self.state, self.options, self.config = found, state, options, config
@@ -102,7 +103,7 @@ class _Snapshot:
                 state.assume(f"{pod.where}: its pod group is not in the snapshot, so nobody may evict it")
 
     def _held(self, pod: KaiPod) -> Amounts:
-        """What a pod takes of a node: GPUs in thousandths, parts of devices summed up."""
+        """Return a pod's amounts on a node: GPUs in thousandths, parts of devices summed up."""
         share = pod.portion * pod.devices
         if pod.gpu_memory:
             share = pod.accepted if pod.accepted >= 0 else pod.request(self.session.smallest)[2]
@@ -111,7 +112,7 @@ class _Snapshot:
         return {name: amount for name, amount in held.items() if amount}
 
     def _counted(self, pods: Iterable[KaiPod]) -> Amounts:
-        """What pods count against quotas."""
+        """Return the amounts of pods in quotas."""
         cpu, memory, gpu = self.session.request(pods)
         return {"cpu": cpu, "memory": memory, GPU: -(-gpu // 1000)}
 
@@ -168,7 +169,7 @@ class _Snapshot:
         return whole + k8s.gpus_thousandths(held)
 
     def _refused(self) -> bool:
-        """Whether the state has what KAI's own program does not have here; then the rule for instances decides."""
+        """Return whether KAI's own program lacks a feature of the state here; then the rule for instances decides."""
         times_ = [key for q in self.queues.values() for key in RUNTIMES if q.text("spec", key) not in ("", "0s", "0")]
         groups = [line for g in self.groups.values() for line in found_in("kai", "PodGroup", g)]
         pods = [line for pod in self.found["Pod"] for line in self._beyond(pod)]
@@ -179,14 +180,14 @@ class _Snapshot:
         return bool(refused)
 
     def _placement(self) -> list[str]:
-        """Strategies of placement other than bin packing, as the configuration has them."""
+        """Return configured strategies of placement other than bin packing."""
         plugins = [one for tier in self.config.entries("tiers") for one in tier.entries("plugins")]
         named = [one for one in plugins if one.text("name") == "nodeplacement"]
         spread = [key for one in named for key, how in one.mapping("arguments").items() if how == "spread"]
         return [f"spread placement of {key}" for key in spread]
 
     def _stale(self) -> list[str]:
-        """Groups that KAI has marked as stale: it evicts them whole past a grace period."""
+        """Return groups that KAI has marked as stale: it evicts them completely past a grace period."""
         return [name for name, group in self.groups.items() if STALE in group.mapping("metadata", "annotations")]
 
     def _beyond(self, pod: Entry) -> list[str]:
@@ -194,7 +195,7 @@ class _Snapshot:
         return [*found_in("kai", "Pod", Entry(pod.value.get("spec") or {}, pod.where)), *found_in("kai", "Pod", notes)]
 
     def _add_units(self, job: KaiJob, running: list[KaiPod], losses: Losses) -> None:
-        """Each running pod of a group as a unit of the gang: KAI evicts pods above the minimum one by one."""
+        """Add each running pod of a group as a unit of the gang: KAI evicts pods above the minimum one by one."""
         group = self.groups[job.name]
         notes = group.mapping("metadata", "annotations")
         start = values.moment(notes.get(STARTED, ""))
@@ -214,7 +215,7 @@ class _Snapshot:
             self.state.units[pod.name] = unit
 
     def _add_job(self, group: KaiJob, *, alone: bool) -> None:
-        """The chunk that KAI places next, and whom the group may evict for it."""
+        """Add the chunk that KAI places next, and the group's possible victims."""
         name, chunk, entry = group.name, group.to_place(), self.groups[group.name]
         job = Job(name, group.priority)
         alike: dict[tuple[object, ...], Shape] = {}
@@ -242,7 +243,7 @@ class _Snapshot:
         self.state.jobs[name] = job
 
     def _require(self, job: Job, group: Entry, name: str) -> None:
-        """A required level of a topology: the node label itself says which domain a node is in."""
+        """Require a level of a topology: the node label itself is the name of a node's domain."""
         constraint = group.under("spec", "topologyConstraint")
         if preferred := constraint.text("preferredTopologyLevel"):
             self.state.assume(f"preferred level {preferred} of {name}: a wish, which plans may not keep")
@@ -259,7 +260,7 @@ class _Snapshot:
     def _victims(
         self, job: Job, group: KaiJob, chunk: list[KaiPod], use: Amounts, path: list[KaiQueue], *, alone: bool
     ) -> None:
-        """Lower groups of the own leaf queue (preempt), and groups of queues above their share (reclaim)."""
+        """Add lower groups of the own leaf queue (preempt), and groups of queues above their share (reclaim)."""
         session, request, now = self.session, self.session.request(chunk), self.state.now
         leaf = path[0]
         fixed = group.preemptible or all(q.within_deserved(k_plus(q.fixed, request)) for q in path)
@@ -284,14 +285,14 @@ class _Snapshot:
             self._tree(job, sides, use, path, request)
 
     def _above(self, mine: KaiQueue, side: KaiQueue, request: tuple[int, int, int]) -> bool:
-        """Whether a queue is above what the reclaimer must leave it (rule A11)."""
+        """Return whether a queue is above the part that the reclaimer must leave it (rule A11)."""
         needy = mine.within_deserved(k_plus(mine.allocated, request)) and not side.within_deserved(side.allocated)
         return needy or any(side.allocated[r] > side.allocatable(r) for r in range(3))
 
     def _tree(
         self, job: Job, sides: dict[str, KaiQueue], use: Amounts, path: list[KaiQueue], request: tuple[int, int, int]
     ) -> None:
-        """Shares as quotas of a flat tree: a queue gives only while it is above its share in something (A11)."""
+        """Add shares as quotas of a flat tree: a queue gives only while it is above its share of a resource (A11)."""
         state, most = self.state, 2**50
         names = [f"share/{name}" for name, amount in use.items() if amount]
         state.above_nominal = True
@@ -324,7 +325,7 @@ class _Snapshot:
         return {"share/cpu": cpu, "share/memory": memory, f"share/{GPU}": -(-gpu // 1000)}
 
     def _ran(self, unit: Unit, queue: str, key: str, now: int | None) -> bool:
-        """Whether a unit has run for the queue's minimum; the nearest queue that says one counts."""
+        """Return whether a unit has run for the queue's minimum; the nearest queue with a minimum counts."""
         for one in self.session.path(queue):
             text = self.queues[one.name].text("spec", key)
             if text and text not in ("0s", "0"):
@@ -333,7 +334,7 @@ class _Snapshot:
         return True
 
     def _limits(self, name: str, group: KaiJob, use: Amounts, path: list[KaiQueue]) -> None:
-        """What queues may hold at most, and non-preemptible groups of what they deserve (rule A8)."""
+        """Add the limits of queues, and of non-preemptible groups to their deserved share (rule A8)."""
         for queue in path:
             inside = [job for job in self.session.jobs.values() if queue in self.session.path(job.queue)]
             for r, resource in enumerate(("cpu", "memory", GPU)):

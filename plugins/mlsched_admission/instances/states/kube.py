@@ -4,9 +4,9 @@
     kubectl get nodes -o json > nodes.json
     kubectl get pdb -A -o json > budgets.json
 
-A pod waits if it has no node; it may evict pods of a lower priority, unless its preemptionPolicy is Never. Pods that
-are being deleted give back what they hold, soon. A pod starts when its node has room for all it requests. Pods of a
-gang (`gangs.py`) start together, and are lost together below its minimum.
+A pod waits if it lacks a node; it may evict pods of a lower priority, unless its preemptionPolicy is Never. Pods in
+deletion release their resources soon. A pod starts when its node has room for all its requests. Pods of a gang
+(`gangs.py`) start together, and are lost together below its minimum.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 def read_kubernetes(found: k8s.Objects, options: Options) -> State:
-    """The state of these objects."""
+    """Return the state of these objects."""
     if not found.get("Node"):
         raise InvalidInput("the state has no nodes; add what `kubectl get nodes -o json` prints")
     state = State("kubernetes")
@@ -71,7 +71,7 @@ def read_kubernetes(found: k8s.Objects, options: Options) -> State:
 
 
 class _Asking:
-    """What waits, and what is needed to make jobs of it."""
+    """Waiting pods and gangs, with the data to make jobs of them."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class _Asking:
         self.repelling = [(pod, _repels(pod)) for pod in bound if _has_anti_affinity(pod)]
 
     def about(self, state: State, options: Options) -> State:
-        """The state with the jobs that are asked about."""
+        """Return the state with the requested jobs."""
         for name in asked_about(self.line, options, state):
             named = (g for g in self.gangs.of.values() if g.name == name and name not in self.waiting)
             gang = next(named, None)
@@ -99,12 +99,12 @@ class _Asking:
         return state
 
     def _needed(self, gang: Gang) -> list[Entry]:
-        """The waiting pods that a gang needs to reach its minimum."""
+        """Return the waiting pods that a gang needs to reach its minimum."""
         return self.gangs.waiting(gang, self.waiting)[: gang.minimum - self.gangs.running(gang)]
 
 
 def _line(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting]:
-    """What waits: pods of no gang, and gangs that lack pods."""
+    """Return the waiting entries: pods without a gang, and gangs that lack pods."""
     line = [as_waiting(pod) for name, pod in waiting.items() if name not in gangs.of]
     known = {"", "default-scheduler", "volcano", "kai-scheduler", "scheduler-plugins-scheduler"}
     for pod in waiting.values():
@@ -147,7 +147,7 @@ def _name_obstacles(
 
 
 def fill_nodes(state: State, machines: dict[str, k8s.Machine], bound: list[Entry], held: dict[int, Amounts]) -> None:
-    """Nodes with what no pod holds, and what pods on their way out will give back."""
+    """Add nodes with their free amounts, and with the amounts of pods in deletion."""
     for name, machine in machines.items():
         state.nodes[name] = Node(name, dict(machine.room))
     for pod in bound:
@@ -162,7 +162,7 @@ def fill_nodes(state: State, machines: dict[str, k8s.Machine], bound: list[Entry
 
 
 def running(pod: Entry, held: Amounts, losses: Losses, options: Options, state: State) -> Unit:
-    """A running pod as a unit, its place not filled in."""
+    """Return a running pod as a unit, without its place."""
     name = k8s.full_name(pod)
     grace = pod.get("spec", "terminationGracePeriodSeconds")
     if grace is None:
@@ -180,12 +180,12 @@ def running(pod: Entry, held: Amounts, losses: Losses, options: Options, state: 
 
 
 def _is_mirror(pod: Entry) -> bool:
-    """Whether the kubelet runs it by itself: nobody can evict it."""
+    """Return whether the kubelet runs the pod by itself: it cannot be evicted."""
     return _MIRROR in pod.mapping("metadata", "annotations")
 
 
 def waiting_pods(pods: list[Entry], state: State) -> dict[str, Entry]:
-    """Pods without a node that wait for the scheduler, by name."""
+    """Return pods without a node that wait for the scheduler, by name."""
     waiting = {}
     for pod in pods:
         if pod.text("spec", "nodeName") or pod.get("metadata", "deletionTimestamp"):
@@ -198,7 +198,7 @@ def waiting_pods(pods: list[Entry], state: State) -> dict[str, Entry]:
 
 
 def as_waiting(pod: Entry) -> Waiting:
-    """Its place in line."""
+    """Return its place in line."""
     created = k8s.when(pod, "metadata", "creationTimestamp") or 0
     return Waiting(k8s.full_name(pod), pod.text("metadata", "name"), pod.whole("spec", "priority"), created)
 
@@ -206,7 +206,7 @@ def as_waiting(pod: Entry) -> Waiting:
 def _add_job(
     state: State, name: str, pods: list[Entry], held: dict[int, Amounts], placing: k8s.Placing, gang: Gang | None
 ) -> None:
-    """One pod, or the pods of a gang: equal ones are one shape."""
+    """Add a job of one pod, or of the pods of a gang: equal ones are one shape."""
     priority = min(pod.whole("spec", "priority") for pod in pods)
     never = any(pod.text("spec", "preemptionPolicy") == "Never" for pod in pods)
     may = () if never else (u.name for u in state.units.values() if u.priority < priority and not u.fixed)
@@ -231,7 +231,7 @@ def _add_job(
 
 
 def budgets(found: k8s.Objects, state: State) -> list[Budget]:
-    """Disruption budgets, and the running pods that each covers."""
+    """Return disruption budgets, and the running pods that each covers."""
     made = []
     for entry in found.get("PodDisruptionBudget", []):
         space = entry.text("metadata", "namespace")

@@ -32,16 +32,16 @@ from mlsched_admission.instances.systems.kueue.reading import read_snapshot
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
 from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource, Node
 
-#: Most combinations of flavors that are asked about one by one.
+#: Most combinations of flavors that are examined one by one.
 MOST_FREE = 64
-#: Stands for the flavor of a resource that no flavor of the queue suits: it has no quota at all.
+#: Placeholder for a resource without a suitable flavor in the queue: its quota is 0.
 UNCOVERED = "(none)"
-#: Most that a workload uses of a flavor in an instance: more than any quota.
+#: Largest use of a flavor by a workload in an instance: more than any quota.
 MOST_USE = 2**52
 
 
 def read_kueue(found: k8s.Objects, options: Options) -> list[State]:
-    """The state of these objects: one, or one per combination of flavors that the asked workload may use."""
+    """Return the state of these objects: one, or one per combination of flavors that the requested workload may use."""
     for kind, command in (("Workload", "workloads -A"), ("ClusterQueue", "clusterqueues")):
         if not found.get(kind):
             raise InvalidInput(f"the state has no {kind}; add what `kubectl get {command} -o json` prints")
@@ -67,7 +67,7 @@ def read_kueue(found: k8s.Objects, options: Options) -> list[State]:
 def _about(
     state: State, snapshot: Snapshot, entries: Mapping[str, Entry], options: Options, places: kueue_places.Places
 ) -> list[State]:
-    """The state with the jobs that are asked about."""
+    """Return the state with the requested jobs."""
     places.state = state
     line = [_place_in_line(one) for one in snapshot.waiting.values() if not one.inadmissible]
     if not line and state.held:
@@ -102,7 +102,7 @@ def _all_nodes(snapshot: Snapshot) -> Iterable[Node]:
 
 
 def _name(node: Node) -> str:
-    """Cohorts have a prefix, so that none is taken for a queue."""
+    """Return a node's name; cohorts have a prefix, so that they never clash with queues."""
     return node.name if node.is_queue else f"cohort:{node.name}"
 
 
@@ -122,7 +122,7 @@ def _quota(node: Node) -> Quota:
 
 
 def _refuse(state: State, snapshot: Snapshot) -> None:
-    """Name what Kueue keeps in memory or what the second program does not have."""
+    """Name the memory of Kueue and the features that the second program lacks."""
     config = snapshot.config
     if config.admission_fair:
         raise InvalidInput(
@@ -145,7 +145,7 @@ def _refuse(state: State, snapshot: Snapshot) -> None:
 def _add_running(
     state: State, snapshot: Snapshot, entries: Mapping[str, Entry], options: Options, places: kueue_places.Places
 ) -> None:
-    """Units with what they use and where they are."""
+    """Add running units with their usage and places."""
     resources = {fr[1] for one in snapshot.running.values() for fr in one.usage}
     every = (entry for kind in ("Workload", "Node", "Pod") for entry in places.found.get(kind, []))
     losses = Losses(state, options, k8s.latest(every), gpus=any(map(k8s.is_gpu, resources)))
@@ -189,7 +189,7 @@ def _unit(entry: Entry, one: Workload, losses: Losses, options: Options) -> Unit
 
 
 def _grace(pod_set: Entry) -> int:
-    """Seconds that the pods of a pod set have to end."""
+    """Return the seconds that the pods of a pod set have to end."""
     return pod_set.whole("template", "spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
 
 
@@ -203,7 +203,7 @@ def _place_in_line(one: Workload) -> Waiting:
 def _job(
     state: State, snapshot: Snapshot, one: Workload, made: Assignment, entry: Entry, places: kueue_places.Places
 ) -> Job:
-    """The job with the flavors of an assignment, and whom it may evict (P1 to P3, S2)."""
+    """Return the job with the flavors of an assignment, and its possible victims (P1 to P3, S2)."""
     lower = snapshot.queues[one.queue].within == "LowerPriority"
     job = Job(one.name, one.priority, queue=one.queue, by_priority=lower)
     counts = {name: part.count for name, part in made.pod_sets.items()}
@@ -240,7 +240,7 @@ def _job(
 
 
 def _first_suiting(snapshot: Snapshot, one: Workload) -> list[tuple[str, dict[str, str]]]:
-    """The first flavor that suits, for each podset and group; a flavor without quota if none does."""
+    """Return the first suitable flavor for each podset and group; without one, a flavor without quota."""
     queue, found = snapshot.queues[one.queue], []
     for part in one.pod_sets:
         asked = flavors.requests(queue, part, part.count)
@@ -252,7 +252,7 @@ def _first_suiting(snapshot: Snapshot, one: Workload) -> list[tuple[str, dict[st
 
 
 def _each(state: State, snapshot: Snapshot, one: Workload, entry: Entry, places: kueue_places.Places) -> list[State]:
-    """A state per combination of flavors, all about the same workload."""
+    """Return a state per combination of flavors, all about the same workload."""
     made = []
     for assignment in _free(snapshot, one):
         alone = copy.copy(state)

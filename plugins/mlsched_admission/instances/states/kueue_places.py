@@ -1,8 +1,8 @@
-"""Topology-aware scheduling of Kueue: nodes, domains, and where workloads are, for flavors with a topology.
+"""Topology-aware scheduling of Kueue: nodes, domains, and places of workloads, for flavors with a topology.
 
-A leaf of a topology is a node where its lowest level is the hostname, else a domain of nodes that count as one. Leaves
-hold what their nodes can allocate, less the pods that are no workload's and less what assignments count there. Without
-a flavor with a topology Kueue does not look at nodes, and no nodes are read.
+A leaf of a topology is a node if its lowest level is the hostname, else a domain of nodes that count as one. Leaves
+have the allocatable amounts of their nodes, less the pods outside of workloads and the amounts of assignments. Without
+a flavor with a topology Kueue ignores nodes, and they are not read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mlsched_admission.instances.systems.kueue.topology import HOSTNAME
 
 
 class Places:
-    """Leaves of all topologies that flavors name, as the state's nodes."""
+    """Leaves of all topologies of the flavors, as the state's nodes."""
 
     def __init__(self, found: k8s.Objects, state: State, machines: Mapping[str, k8s.Machine]) -> None:
         self.found, self.state = found, state
@@ -64,7 +64,7 @@ class Places:
                     continue
                 place = [machine.labels[level] for level in levels]
                 leaf = name if levels[-1] == HOSTNAME else f"{topology}:{'/'.join(place)}"
-                if machine.closed:  # what runs there may leave, and nothing comes
+                if machine.closed:  # running pods may leave, but new ones cannot arrive
                     self.state.nodes.setdefault(leaf, Node(leaf, {}))
                     continue
                 self.leaf[topology, name] = leaf
@@ -85,7 +85,7 @@ class Places:
             node.domain[f"{topology}/{level}"] = "/".join(place[:depth])
 
     def pods_of(self, entry: Entry, name: str) -> list[Pod]:
-        """What a running workload holds on leaves, by its assignments; takes it off what is free there."""
+        """Return a running workload's pods on leaves, by its assignments; subtract them from the free amounts."""
         pods: list[Pod] = []
         templates = {one.text("name", default="main"): one for one in entry.entries("spec", "podSets")}
         for one in entry.entries("status", "admission", "podSetAssignments"):
@@ -113,7 +113,7 @@ class Places:
     def _leaf(self, one: Entry, topology: str, levels: list[str], place: list[str]) -> str:
         if len(place) != len(levels) or not levels:
             one.fail("its topologyAssignment does not give a value for each of its levels", "write the state again")
-        # Nodes are called by their hostname label, which is the name but where somebody has set it otherwise.
+        # Nodes are identified by their hostname label, which is usually the name.
         by_host = levels[-1] == HOSTNAME
         leaf = self.by_host.get(place[-1], place[-1]) if by_host else f"{topology}:{'/'.join(place)}"
         if leaf not in self.state.nodes:
@@ -124,7 +124,7 @@ class Places:
         return leaf
 
     def shapes_of(self, one: Workload, made: Assignment, use: dict[str, int]) -> list[Shape]:
-        """The pods of a waiting workload that need a place: those of flavors with a topology."""
+        """Return the pods of a waiting workload that need a place: those of flavors with a topology."""
         shapes = []
         for unit in made.units:
             for part in unit.members:
@@ -137,7 +137,7 @@ class Places:
         return shapes
 
     def _nodes(self, flavor: str, spec: Entry) -> frozenset[str]:
-        """Leaves of the flavor whose nodes the pods may use."""
+        """Return leaves of the flavor whose nodes the pods may use."""
         entry, topology = self.flavors[flavor], self.topology[flavor]
         labels = entry.mapping("spec", "nodeLabels")
         if self.levels[topology][-1] == HOSTNAME:
@@ -147,7 +147,7 @@ class Places:
         return frozenset(self.leaf[topology, name] for name in there if (topology, name) in self.leaf)
 
     def _require(self, shape: Shape, request: Entry, topology: str, name: str) -> None:
-        """The level of which one domain holds the pods, or each slice."""
+        """Require the level of which one domain has the pods, or each slice."""
         levels = self.levels[topology]
         asked = constraint(request, levels)
         if asked is None:

@@ -1,4 +1,4 @@
-"""What an eviction loses: GPUs times the time since the work was last saved, which no scheduler knows."""
+"""Loss of an eviction: GPUs times the time since the work was last saved, which schedulers do not record."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from mlsched.core.fields import EXACT
 from mlsched_admission.instances.states import values
 from mlsched_admission.instances.states.state import Options, State, Unit
 
-#: Seconds that each eviction loses if the state does not say.
+#: Default loss of each eviction in seconds.
 MINUTE = 60
 
 
 class Losses:
-    """GPU-seconds that evictions lose at a moment, and in what they are counted.
+    """GPU-seconds that evictions lose at a moment, and their resource.
 
-    A state in which nothing that runs holds a GPU counts CPU-seconds instead (`counted` is then "CPU").
+    A state without running GPUs counts CPU-seconds instead (`counted` is then "CPU").
     """
 
     def __init__(self, state: State, options: Options, now: int | None, *, gpus: bool) -> None:
@@ -41,9 +41,10 @@ class Losses:
             )
 
     def of(self, held: int, start: int | None, saved: int | None, who: str) -> int:
-        """What evicting `who` loses: `held` GPUs (or CPUs) in thousandths since `start`, or `saved` where it is later.
+        """Return the loss of evicting `who`: `held` GPUs (or CPUs) in thousandths since `start`, or since `saved` if it
+        is later.
 
-        Rounded up to whole GPU-seconds.
+        Rounded up to full GPU-seconds.
         """
         self._held[who] = held
         if self.now is None or not held:
@@ -61,7 +62,7 @@ class Losses:
         return min(-(-held * since // 1000), EXACT)
 
     def settle(self, units: Mapping[str, Unit]) -> None:
-        """Count a minute each if nothing has lost any time: then the state does not say which eviction loses more."""
+        """Count a minute each if all losses are 0: the state then lacks the data to compare evictions."""
         there = [(units[name], held) for name, held in self._held.items() if name in units and held]
         known = self._options.checkpoint_annotation is not None or self._options.checkpoint_every is not None
         if known or not there or any(unit.lost for unit, _ in there):
@@ -72,13 +73,13 @@ class Losses:
 
 
 def different_times(seconds: int) -> str:
-    """The warning that the files of a state are of different times."""
+    """Return the warning that the files of a state are of different times."""
     days, hours = divmod(seconds // 3600, 24)
     return f"files of different times: {days} d {hours} h apart, so the state may never have been one"
 
 
 def saved_at(annotations: dict[str, str], options: Options) -> int | None:
-    """When the work was last saved, by the annotation that the user names: a time, or seconds since 1970."""
+    """Return when the work was last saved, by the annotation that the user names: a time, or seconds since 1970."""
     text = annotations.get(options.checkpoint_annotation or "", "")
     if text.isascii() and text.isdecimal() and len(text) <= 12:
         return int(text)

@@ -1,4 +1,4 @@
-"""Kubernetes' objects: found in documents by kind, with what all its schedulers read of nodes and pods alike."""
+"""Kubernetes' objects: found in documents by kind, with the data of nodes and pods that all schedulers read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlsched_admission.instances.states.state import Amounts, plus
 
 Objects = dict[str, list[Entry]]
 
-#: Groups of the kinds that are read; a kind of another group is another thing (scheduling.k8s.io has a Workload, too).
+#: Groups of the known kinds; a kind of another group is different (scheduling.k8s.io has a Workload, too).
 _GROUPS = {
     "Workload": "kueue.x-k8s.io",
     "ClusterQueue": "kueue.x-k8s.io",
@@ -41,17 +41,17 @@ POD_GROUPS = {
     "scheduling.sigs.k8s.io": "coscheduling",
     "scheduling.volcano.sh": "volcano",
 }
-#: Versions of Kueue's kinds that are read; cohorts and topologies were v1alpha1 before they were v1beta1.
+#: Known versions of Kueue's kinds; cohorts and topologies were v1alpha1 before they were v1beta1.
 _KUEUE_VERSIONS = ("v1beta1", "v1beta2")
 _ALPHA = {"Cohort": ("v1alpha1",), "Topology": ("v1alpha1",)}
-#: What a pod has to end when its grace period is not in the state, in s: the default of the API.
+#: Default grace period of a pod in s, from the API.
 GRACE = 30
 _HARD = ("NoSchedule", "NoExecute")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
 
 def objects(documents: Iterable[Document]) -> Objects:
-    """The objects of these documents by kind; one that is given twice, in the same words, is one."""
+    """Return the objects of these documents by kind; identical duplicates count once."""
     found: Objects = {}
     seen: dict[tuple[str, str, str], Entry] = {}
     for document in documents:
@@ -79,7 +79,7 @@ def _items(document: Document) -> list[Entry]:
     if not (kind == "List" or kind.endswith("List")):
         return [entry]
     items = list(entry.entries("items"))
-    for item in items:  # a typed list does not repeat what its items are
+    for item in items:  # a typed list does not repeat the kind of its items
         if kind != "List" and "kind" not in item.value:
             item.value["kind"] = kind.removesuffix("List")
             item.value.setdefault("apiVersion", entry.text("apiVersion"))
@@ -103,13 +103,13 @@ def _check_version(entry: Entry, kind: str) -> None:
 
 
 def full_name(entry: Entry) -> str:
-    """namespace/name, or the name of what has no namespace."""
+    """Return namespace/name, or the name of an object without a namespace."""
     namespace, name = entry.text("metadata", "namespace"), entry.text("metadata", "name")
     return f"{namespace}/{name}" if namespace else name
 
 
 def amounts(entry: Entry, *keys: str, down: bool = False, cap: bool = False) -> Amounts:
-    """Quantities by resource, as integers (`values.amount`). cap: more than instances hold is as much as they do."""
+    """Return quantities by resource, as integers (`values.amount`). cap: larger values become the limit."""
     found: Amounts = {}
     for resource, text in entry.mapping(*keys).items():
         number = values.amount(resource, text, down=down, cap=cap)
@@ -120,7 +120,7 @@ def amounts(entry: Entry, *keys: str, down: bool = False, cap: bool = False) -> 
 
 
 def quantity(entry: Entry, resource: str, *keys: str) -> int | None:
-    """One quantity, of a resource that another field names; None where there is none."""
+    """Return one quantity, of a resource that another field names; None if it is absent."""
     value = entry.get(*keys)
     if value is None:
         return None
@@ -131,7 +131,7 @@ def quantity(entry: Entry, resource: str, *keys: str) -> int | None:
 
 
 def when(entry: Entry, *keys: str) -> int | None:
-    """Seconds since 1970 of a time; None where there is none."""
+    """Return a time as seconds since 1970; None if it is absent."""
     text = entry.text(*keys)
     if not text:
         return None
@@ -142,7 +142,7 @@ def when(entry: Entry, *keys: str) -> int | None:
 
 
 def condition(entry: Entry, kind: str) -> Entry | None:
-    """The status condition of that type where it is true."""
+    """Return the status condition of that type if it is true."""
     for one in entry.entries("status", "conditions"):
         if one.text("type") == kind and one.text("status") == "True":
             return one
@@ -150,10 +150,10 @@ def condition(entry: Entry, kind: str) -> Entry | None:
 
 
 def requests(spec: Entry) -> Amounts:
-    """What a pod of that spec asks for: as the scheduler adds up its containers.
+    """Return the requests of a pod of that spec: the scheduler's sum over its containers.
 
     The larger of the sum of its containers (with the sidecars) and each init container (with the sidecars before it),
-    plus overhead; where the pod states its own sum, that. A limit without a request is the request.
+    plus overhead; the pod's own stated sum replaces it. A limit without a request is the request.
     """
     total: Amounts = {}
     for container in spec.entries("containers"):
@@ -191,7 +191,7 @@ class Machine:
 
 
 def machines(found: Objects) -> dict[str, Machine]:
-    """The nodes by name."""
+    """Return the nodes by name."""
     return {machine.name: machine for machine in map(_machine, found.get("Node", []))}
 
 
@@ -214,7 +214,7 @@ def _machine(entry: Entry) -> Machine:
 
 
 class Placing:
-    """Which nodes a pod may use: selector, required node affinity, taints. Equal specs are looked up once."""
+    """Allowed nodes of a pod: selector, required node affinity, taints. Equal specs are looked up once."""
 
     def __init__(self, nodes: Mapping[str, Machine]) -> None:
         self.nodes = nodes
@@ -223,7 +223,7 @@ class Placing:
     def nodes_of(
         self, spec: Entry, labels: Mapping[str, str] = {}, tolerations: Iterable[Entry] = ()
     ) -> frozenset[str]:
-        """The names of the nodes; `labels` and `tolerations` are a flavor's, on top of the pod's own."""
+        """Return the names of the nodes; `labels` and `tolerations` are a flavor's, on top of the pod's own."""
         selector = {**spec.mapping("nodeSelector"), **labels}
         required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         tolerated = [*spec.entries("tolerations"), *tolerations]
@@ -242,7 +242,7 @@ class Placing:
 
 
 def tolerates(toleration: Entry, taint: tuple[str, str, str]) -> bool:
-    """Whether one toleration is enough for a taint."""
+    """Return whether one toleration is enough for a taint."""
     key, value, effect = taint
     if toleration.text("effect") not in ("", effect):
         return False
@@ -252,7 +252,7 @@ def tolerates(toleration: Entry, taint: tuple[str, str, str]) -> bool:
 
 
 def _meets(term: Entry, node: Machine) -> bool:
-    """Whether a node meets all expressions of a term; an empty term is met by none."""
+    """Return whether a node meets all expressions of a term; an empty term matches zero nodes."""
     by_label = list(term.entries("matchExpressions"))
     by_field = list(term.entries("matchFields"))
     if not by_label and not by_field:
@@ -263,7 +263,7 @@ def _meets(term: Entry, node: Machine) -> bool:
 
 
 def expression(one: Entry, labels: Mapping[str, str]) -> bool:
-    """Whether labels meet one expression of a selector."""
+    """Return whether labels meet one expression of a selector."""
     value, operator, wanted = labels.get(one.needed("key")), one.needed("operator"), one.texts("values")
     if operator not in _OPERATORS:
         one.bad(("operator",), operator, f"expected one of {', '.join(_OPERATORS)}")
@@ -278,20 +278,20 @@ def expression(one: Entry, labels: Mapping[str, str]) -> bool:
 
 
 def selects(selector: Entry, labels: Mapping[str, str]) -> bool:
-    """Whether a label selector takes an object with these labels; an empty one takes all."""
+    """Return whether a label selector takes an object with these labels; an empty one takes all."""
     return all(labels.get(name) == value for name, value in selector.mapping("matchLabels").items()) and all(
         expression(one, labels) for one in selector.entries("matchExpressions")
     )
 
 
-#: Slices of a whole GPU, of which a MIG resource of g slices counts g/7.
+#: Slices of a complete GPU, of which a MIG resource of g slices counts g/7.
 _MIG = re.compile(r"mig-([0-9])g\.")
-#: Parts of devices that are no devices: memory and cores.
+#: Parts of devices that are not devices: memory and cores.
 _PARTS = ("memory", "mem", "core", "cores", "vcore", "percentage")
 
 
 def gpus(amounts: Mapping[str, int]) -> int:
-    """How many GPUs (or slices of MIG) these are, by the names of the resources."""
+    """Return the number of GPUs (or slices of MIG), by the names of the resources."""
     return sum(count for name, count in amounts.items() if is_gpu(name))
 
 
@@ -306,7 +306,7 @@ def gpus_thousandths(amounts: Mapping[str, int]) -> int:
 
 
 def is_gpu(resource: str) -> bool:
-    """Whether a resource of that name is a GPU or a slice of one; its memory or cores are not."""
+    """Return whether a resource of that name is a GPU or a slice of one; its memory or cores are not."""
     last = resource.rpartition("/")[2].lower()
     if last.startswith("mig-"):
         return True
@@ -314,7 +314,7 @@ def is_gpu(resource: str) -> bool:
 
 
 def latest(documents: Iterable[Entry]) -> int | None:
-    """The latest time that objects carry in what the cluster writes: creation, start, changes of conditions."""
+    """Return the latest time that the cluster wrote in objects: creation, start, changes of conditions."""
     found: list[int] = []
     for entry in documents:
         times = [when(entry, "metadata", "creationTimestamp"), when(entry, "status", "startTime")]
@@ -325,7 +325,7 @@ def latest(documents: Iterable[Entry]) -> int | None:
 
 
 def apart(documents: Sequence[Document]) -> int:
-    """Seconds between the latest times in these files, of those with pods, nodes or workloads."""
+    """Return the seconds between the latest times in these files, of those with pods, nodes or workloads."""
     found = []
     for document in documents if len(documents) > 1 else ():
         changing = (one for one in _items(document) if one.text("kind") in ("Pod", "Node", "Workload"))

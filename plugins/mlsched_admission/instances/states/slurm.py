@@ -38,9 +38,9 @@ from mlsched_admission.instances.states.state import (
     times,
 )
 
-#: Versions of data_parser that are read.
+#: Known versions of data_parser.
 VERSIONS = (40, 45)
-#: States in which a node takes no new jobs, whatever else it says. (One that is powered down is powered up for them.)
+#: States in which a node takes no new jobs, whatever its other states. (A powered-down node is powered up for them.)
 _CLOSED = frozenset(
     [
         "DOWN",
@@ -65,16 +65,16 @@ _CLOSED = frozenset(
 )
 #: Reasons for which a job waits whatever is free.
 _HELD = re.compile(r"Dependency|JobHeld|Held|BeginTime|JobArrayTaskLimit|PartitionDown|PartitionInactive|Reservation")
-#: Seconds between files from which on they are said to be of different times.
+#: Seconds between files above which a warning is added.
 APART = 3600
-#: Job -> its components; job -> what each component holds by node.
+#: Job -> its components; job -> amounts of each component by node.
 Components = dict[str, list[Entry]]
 Holdings = dict[str, list[dict[str, Amounts]]]
 _SEEN = ("jobs", "nodes", "partitions", "qos", "associations")
 
 
 def read_slurm(documents: list[Document], options: Options) -> State:
-    """The state of these documents."""
+    """Return the state of these documents."""
     cluster = _cluster(documents, options)
     state = State("slurm")
     state.scales = {"mem": MEBIBYTES}
@@ -159,9 +159,9 @@ def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 
 def _newer_version(document: Document) -> str:
-    """The version of data_parser if it is newer than those that are known; an older one is refused.
+    """Return the version of data_parser if it is newer than the known ones; an older one is refused.
 
-    It is in meta.plugin.data_parser ("data_parser/v0.0.42"); documents without one are read as they are.
+    It is in meta.plugin.data_parser ("data_parser/v0.0.42"); documents without one are read without a check.
     """
     meta = document.entry.under("meta")
     said = str(meta.get("plugin", "data_parser") or "")
@@ -180,7 +180,7 @@ def _refuse_accounting(document: Document) -> None:
 
 
 def _fill_nodes(state: State, cluster: Cluster) -> tuple[dict[str, set[str]], dict[str, str]]:
-    """Nodes with all that they have; their features, and the only type of GPU of each."""
+    """Add nodes with all their amounts; return their features, and the only type of GPU of each."""
     features, kinds = {}, {}
     for name, node in cluster.nodes.items():
         room = sv.gres(node, node.text("gres"), "gres")
@@ -197,7 +197,7 @@ def _fill_nodes(state: State, cluster: Cluster) -> tuple[dict[str, set[str]], di
 
 
 def _components(jobs: list[Entry]) -> Components:
-    """Jobs by their number; the components of a heterogeneous one are one job, in their order."""
+    """Return jobs by their number; the components of a heterogeneous one are one job, in their order."""
     found: Components = {}
     for job in jobs:
         leader = sv.count(job, "het_job_id")
@@ -210,7 +210,7 @@ def _components(jobs: list[Entry]) -> Components:
 
 
 def _states(jobs: list[Entry]) -> set[str]:
-    """The states and flags of all components."""
+    """Return the states and flags of all components."""
     return set().union(*map(slurm_jobs.states, jobs))
 
 
@@ -255,13 +255,13 @@ def _unit(
 
 
 def _comment(job: Entry) -> dict[str, str]:
-    """KEY=VALUE pairs of the texts that users and administrators may set."""
+    """Return KEY=VALUE pairs of the texts that users and administrators may set."""
     texts = " ".join(job.text(key) for key in ("comment", "admin_comment", "extra") if isinstance(job.get(key), str))
     return dict(part.split("=", 1) for part in re.split(r"[\s,;]+", texts) if "=" in part)
 
 
 def _take(state: State, cluster: Cluster, by_name: Components, held: Holdings) -> None:
-    """Take what jobs hold off what nodes have, or what nodes themselves say where that is more."""
+    """Subtract jobs' amounts from the nodes, or the nodes' own totals if they are larger."""
     taken: dict[str, Amounts] = {}
     for name, parts in held.items():
         now = _states(by_name[name])
@@ -273,7 +273,7 @@ def _take(state: State, cluster: Cluster, by_name: Components, held: Holdings) -
                 )
             if "COMPLETING" in now:
                 state.nodes[node].draining = plus(state.nodes[node].draining, amounts)
-            # Who is suspended has given back its CPUs.
+            # Suspended jobs have given back their CPUs.
             holds = {**amounts, "cpu": 0} if "SUSPENDED" in now else amounts
             taken[node] = plus(taken.get(node, {}), holds)
     for name, entry in cluster.nodes.items():
@@ -286,7 +286,7 @@ def _take(state: State, cluster: Cluster, by_name: Components, held: Holdings) -
 
 
 def _line(by_name: Components, cluster: Cluster, state: State) -> list[Waiting]:
-    """Jobs that wait for resources, with their place in line."""
+    """Return jobs that wait for resources, with their place in line."""
     line = []
     for name, jobs in by_name.items():
         job = jobs[0]
@@ -343,7 +343,7 @@ def _limit(
     held: Holdings,
     cluster: Cluster,
 ) -> None:
-    """The rows of GrpTRES; what a waiting job counts is the sum of its shapes, component by component."""
+    """Add the rows of GrpTRES; a waiting job counts the sum of its shapes, component by component."""
     waiting: dict[str, list[tuple[Entry, Amounts]]] = {}
     for name in asked:
         shapes = list(state.jobs[name].shapes)

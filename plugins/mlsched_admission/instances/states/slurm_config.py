@@ -1,4 +1,4 @@
-"""How a Slurm preempts: what `scontrol show config` (text, or JSON since 26.05) or slurm.conf says about it."""
+"""Slurm's preemption settings, from `scontrol show config` (text, or JSON since 26.05) or slurm.conf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ _CLOCK = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{2}
 
 @dataclass(frozen=True)
 class Config:
-    """by: "qos", "partition_prio" or "none". mode: of those that do not say their own. exempt: s after the start."""
+    """Preemption settings.
+
+    Attributes:
+        by: "qos", "partition_prio" or "none".
+        mode: Default mode.
+        exempt: Seconds after the start.
+    """
 
     by: str
     mode: str
@@ -29,7 +35,7 @@ class Config:
 
 
 def config_of(documents: Iterable[Document], given: str | None) -> Config:
-    """The configuration: what the user names (`given`), else the state's own."""
+    """Return the configuration: the user's (`given`), else the state's own."""
     fields: dict[str, str] = {}
     for document in documents:
         if document.what == "config":
@@ -46,13 +52,13 @@ def config_of(documents: Iterable[Document], given: str | None) -> Config:
 
 
 def _lines(text: str) -> dict[str, str]:
-    """KEY = VALUE by line, as scontrol prints them and as slurm.conf has them (with comments)."""
+    """Return KEY = VALUE by line, as in scontrol's output and slurm.conf (with comments)."""
     plain = re.sub(r"(?m)#.*$", "", text)
     return {match[1].lower(): "" if match[2] in ("(null)", "N/A") else match[2] for match in _LINE.finditer(plain)}
 
 
 def _flat(document: Document) -> dict[str, str]:
-    """The fields of the JSON, wherever they stand in it, under names without underscores."""
+    """Return all fields of the JSON, at any depth, under names without underscores."""
     found: dict[str, str] = {}
     pending = [document.entry.value]
     while pending:
@@ -91,12 +97,12 @@ def _config(fields: dict[str, str]) -> Config:
 
 
 def mode_of(words: Iterable[str]) -> str:
-    """The mode among several words (GANG, WITHIN, PRIORITY); "" where there is none."""
+    """Return the mode among several words (GANG, WITHIN, PRIORITY); "" if it is missing."""
     return next((word for word in words if word in _MODES), "")
 
 
 def _seconds(text: str) -> int:
-    """A time of the configuration: 00:10:00, 1-00:00:00, or seconds."""
+    """Parse a time of the configuration: 00:10:00, 1-00:00:00, or seconds."""
     if not text or text in ("NONE", "-1"):
         return 0
     if match := _CLOCK.fullmatch(text):

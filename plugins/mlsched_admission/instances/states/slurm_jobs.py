@@ -1,4 +1,4 @@
-"""Jobs of Slurm: what one that runs holds on each of its nodes, and what one that waits asks for."""
+"""Jobs of Slurm: amounts of a running job on each of its nodes, and requests of a waiting one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _FEATURES = re.compile(r"[\w.+-]+(?:[&|,][\w.+-]+)*")
 
 
 def states(job: Entry) -> set[str]:
-    """The job's state and flags, in capitals."""
+    """Return the job's state and flags, in capitals."""
     return {word.upper() for word in sv.words(job, "job_state")}
 
 
 def holdings(job: Entry, threads: dict[str, int], kinds: dict[str, str]) -> dict[str, Amounts]:
-    """Node -> what a running job holds there: cpu, mem in MiB, gres.
+    """Return node -> amounts of a running job there: cpu, mem in MiB, gres.
 
-    threads: threads per core of nodes, for 0.0.40, which lists cores alone. kinds: node -> the only type of its GPUs.
+    threads: threads per core of nodes, for 0.0.40, which lists only cores. kinds: node -> the only type of its GPUs.
     """
     total = sv.tres(job, "tres_alloc_str")
     there: dict[str, Amounts] = {}
@@ -52,14 +52,14 @@ def _allocation(job: Entry) -> tuple[str, ...]:
 
 
 def _cores(one: Entry) -> int:
-    """Allocated cores of a node, as 0.0.40 lists them by socket: {"0": {"cores": {"0": "allocated"}}}."""
+    """Count allocated cores of a node, as 0.0.40 lists them by socket: {"0": {"cores": {"0": "allocated"}}}."""
     sockets = one.under("sockets")
     states = [state for number in sockets.value for state in sockets.under(number, "cores").value.values()]
     return sum(1 for state in states if isinstance(state, str) and state.lower().startswith("alloc"))
 
 
 def _spread(job: Entry, cpus: int, order: list[str], cores: dict[str, int]) -> list[int]:
-    """CPUs by node where the version does not say: by its cores, where they add up, else alike."""
+    """Return CPUs by node if the version lacks them: by its cores, if they add up, else in equal parts."""
     if cores and sum(cores.values()) == cpus:
         return [cores[name] for name in order]
     return _evenly(job, "cpu", cpus, order, up=True)
@@ -76,7 +76,7 @@ def _evenly(job: Entry, what: str, total: int, order: list[str], *, up: bool = F
 
 
 def _gres(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -> list[Amounts]:
-    """Generic resources by node: gres_detail has an entry per node; without it, an even split."""
+    """Return generic resources by node: gres_detail has an entry per node; without it, an even split."""
     detail = job.texts("gres_detail")
     if detail:
         if len(detail) != len(order):
@@ -87,14 +87,14 @@ def _gres(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -
         columns = {name: _evenly(job, name, total[name], order) for name in names}
         found = [{name: columns[name][n] for name in names} for n in range(len(order))]
     for node, part in zip(order, found, strict=True):
-        # A node whose GPUs are all of one type gives out that type, whether asked by type or not.
+        # A node with GPUs of one type gives out that type, with or without a requested type.
         if (kind := kinds.get(node)) and part.get("gres/gpu"):
             part.setdefault(f"gres/gpu:{kind}", part["gres/gpu"])
     return found
 
 
 def shapes(job: Entry, allowed: frozenset[str], features: dict[str, set[str]], state: State, name: str) -> list[Shape]:
-    """What a waiting job (or one component of it) asks for: its nodes, one share of it on each."""
+    """Return the requests of a waiting job (or one component of it): its nodes, one share of it on each."""
     nodes = max(1, sv.count(job, "node_count"))
     share = _share(job, nodes, state, name)
     allowed = _with_features(job, allowed, features, state, name)
@@ -117,7 +117,7 @@ def shapes(job: Entry, allowed: frozenset[str], features: dict[str, set[str]], s
 
 
 def _share(job: Entry, nodes: int, state: State, name: str) -> Amounts:
-    """What the job asks for on each of its nodes."""
+    """Return the job's request on each of its nodes."""
     asked = sv.tres(job, "tres_req_str")
     per_task, tasks = max(1, sv.count(job, "cpus_per_task")), sv.count(job, "tasks_per_node")
     cpus = sv.count(job, "cpus") or asked.get("cpu", 0)
@@ -145,7 +145,7 @@ def _part(total: int, nodes: int, what: str, state: State, name: str) -> int:
 def _with_features(
     job: Entry, allowed: frozenset[str], features: dict[str, set[str]], state: State, name: str
 ) -> frozenset[str]:
-    """Nodes with the features that the job constrains itself to: a&b, a|b; counts and brackets are not modelled."""
+    """Return nodes with the job's required features: a&b, a|b; counts and brackets are not modelled."""
     text = job.text("features")
     if not text:
         return allowed

@@ -8,7 +8,7 @@ from mlsched_admission.instances.states import slurm_values as sv
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.state import Amounts, Limit, State
 
-#: Limits that are not modelled: where they stand in a QOS, and in words.
+#: Limits that are not modelled: their place in a QOS, and their name in words.
 _BEYOND = {
     ("limits", "max", "tres", "per", "user"): "MaxTRESPerUser",
     ("limits", "max", "tres", "per", "account"): "MaxTRESPerAccount",
@@ -21,7 +21,7 @@ _COUNTS = {
 
 
 class Holders:
-    """Who limits jobs: QOS and associations by name, each with its GrpTRES."""
+    """Sources of limits: QOS and associations by name, each with its GrpTRES."""
 
     def __init__(self, qos: dict[str, Entry], partitions: dict[str, Entry], associations: Iterable[Entry]) -> None:
         self.qos, self.partitions = qos, partitions
@@ -37,7 +37,7 @@ class Holders:
             self.above[name] = _association(parent, "", "") if parent and name != _association(parent, "", "") else ""
 
     def of(self, job: Entry) -> list[str]:
-        """Those that count a job."""
+        """Return the holders that count a job."""
         found = [f"QOS {job.text('qos')}"]
         partition = job.text("partition").split(",")[0]
         if partition in self.partitions and (own := self.partitions[partition].text("qos", "assigned")):
@@ -51,7 +51,7 @@ class Holders:
         return [name for name in dict.fromkeys(found) if self.totals.get(name)]
 
     def not_modelled(self, job: Entry) -> list[str]:
-        """Limits of the job's QOS that are not modelled."""
+        """Return limits of the job's QOS that are not modelled."""
         one = self.qos.get(job.text("qos"))
         if one is None:
             return []
@@ -71,10 +71,13 @@ def limits(
     running: dict[str, list[tuple[Entry, Amounts]]],
     giving: dict[str, bool],
 ) -> list[Limit]:
-    """A row per holder and resource that some asked job counts against.
+    """Return a row per holder and resource that some requested job counts against.
 
-    asked, running: name -> its components, each with what it asks for or holds in all. giving: whether evicting the
-    unit gives back what it counts (not where it is suspended).
+    Args:
+        state: State of the cluster.
+        holders: Sources of limits.
+        asked, running: Name -> components of the job, each with its total request or amount.
+        giving: True if evicting the unit returns its amounts (false if it is suspended).
     """
     rows: dict[tuple[str, str], Limit] = {}
     for name, components in asked.items():

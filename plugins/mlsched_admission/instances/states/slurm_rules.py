@@ -1,4 +1,4 @@
-"""Whom a waiting job of Slurm may preempt, how, and with how much notice: slurm.conf's preempt plugins."""
+"""Possible victims of a waiting job of Slurm, with mode and notice: slurm.conf's preempt plugins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlsched_admission.instances.states.state import State
 
 @dataclass
 class Cluster:
-    """The objects of all documents, by what they are."""
+    """The objects of all documents, by kind."""
 
     jobs: list[Entry]
     nodes: dict[str, Entry]
@@ -26,7 +26,7 @@ class Cluster:
 
 
 def preempt_mode(job: Entry, cluster: Cluster) -> str:
-    """How the job is preempted: by its QOS or its partition, else as the cluster says."""
+    """Return the job's preemption mode: of its QOS or its partition, else of the cluster."""
     own = ""
     if cluster.config.by == "qos" and (qos := cluster.qos.get(job.text("qos"))) is not None:
         own = mode_of(word.upper() for word in sv.words(qos, "preempt", "mode"))
@@ -38,7 +38,7 @@ def preempt_mode(job: Entry, cluster: Cluster) -> str:
 
 
 def victim_rank(job: Entry, cluster: Cluster) -> int:
-    """What Slurm ranks victims by: the priority of their QOS, or the tier of their partition."""
+    """Return Slurm's rank of victims: the priority of their QOS, or the tier of their partition."""
     if cluster.config.by == "partition_prio":
         return _tier(job.text("partition"), cluster)
     qos = cluster.qos.get(job.text("qos"))
@@ -51,7 +51,7 @@ def _tier(partition: str, cluster: Cluster) -> int:
 
 
 def may_preempt(jobs: list[Entry], theirs: list[Entry], cluster: Cluster, state: State) -> bool:
-    """Whether a waiting job may preempt a running one: every component of each must pass."""
+    """Return whether a waiting job may preempt a running one: every component of each must pass."""
     return all(_may_one(job, other, cluster, state) for job in jobs for other in theirs)
 
 
@@ -77,13 +77,13 @@ def _may_one(job: Entry, other: Entry, cluster: Cluster, state: State) -> bool:
 
 
 def _exempt(job: Entry, cluster: Cluster) -> int:
-    """PreemptExemptTime of the QOS, else of the cluster."""
+    """Return PreemptExemptTime of the QOS, else of the cluster."""
     qos = cluster.qos.get(job.text("qos"))
     return (0 if qos is None else sv.count(qos, "preempt", "exempt_time")) or cluster.config.exempt
 
 
 def grace_time(job: Entry, cluster: Cluster, state: State) -> int:
-    """GraceTime of the QOS, or of the partition."""
+    """Return GraceTime of the QOS, or of the partition."""
     if cluster.config.by == "qos" and (qos := cluster.qos.get(job.text("qos"))) is not None:
         return sv.count(qos, "limits", "grace_time")
     if (partition := cluster.partitions.get(job.text("partition"))) is not None:

@@ -1,7 +1,7 @@
-"""Values as Slurm's JSON writes them, in all of data_parser 0.0.40 to 0.0.45, simple and complex.
+"""Values in Slurm's JSON, in all of data_parser 0.0.40 to 0.0.45, simple and complex.
 
 A number is {"set", "infinite", "number"}; in complex mode null, "Infinity" or the number itself; in some fields and
-versions plain. An infinite one says "set": false, "number": 0, so `infinite` is asked first.
+versions plain. An infinite one has "set": false, "number": 0, so `infinite` is checked first.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from mlsched.core.fields import EXACT
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.state import Amounts
 
-#: Stands for "no limit" among numbers of Slurm.
+#: Placeholder for "no limit" among numbers of Slurm.
 INFINITE = EXACT
-#: Most hosts that a list of hosts may stand for.
+#: Most hosts of one list of hosts.
 MOST_HOSTS = 100_000
 _TOO_MUCH = "is more than 2^53: no node holds so much"
 _INFINITE = ("infinity", "infinite", "unlimited", "inf")
@@ -26,7 +26,7 @@ _GRES = re.compile(r"(?:gres[:/])?([\w.+-]+?)(?::([A-Za-z_][\w.+-]*))?(?:[:=]([0
 
 
 def number(entry: Entry, *keys: str) -> int | None:
-    """The number that stands there; None where it is not set, `INFINITE` where there is no limit."""
+    """Return the number; None if it is not set, `INFINITE` if it is unlimited."""
     value = entry.get(*keys)
     if isinstance(value, dict):
         if value.get("infinite") is True:
@@ -49,7 +49,7 @@ def number(entry: Entry, *keys: str) -> int | None:
 
 
 def count(entry: Entry, *keys: str) -> int:
-    """A finite number above 0, else 0: not set, and no limit, both ask for nothing."""
+    """Return a finite number above 0, else 0: unset and unlimited both request 0."""
     value = number(entry, *keys)
     if value is not None and value < 0:
         entry.bad(keys, value, "expected at least 0")
@@ -57,7 +57,7 @@ def count(entry: Entry, *keys: str) -> int:
 
 
 def words(entry: Entry, *keys: str) -> list[str]:
-    """A list of flags; older versions, and complex mode, write one as a text."""
+    """Return a list of flags; older versions, and complex mode, write one as a text."""
     value = entry.get(*keys)
     if isinstance(value, str):
         return [word for word in re.split(r"[,+|]", value) if word]
@@ -65,12 +65,12 @@ def words(entry: Entry, *keys: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Names that commas separate; "ALL" and nothing are none."""
+    """Split names at commas; "ALL" and "" give an empty list."""
     return [name for name in text.split(",") if name and name != "ALL"]
 
 
 def tres(entry: Entry, *keys: str) -> Amounts:
-    """A TRES text ("cpu=64,mem=512G,gres/gpu=8"), or a list of {type, name, count}; memory in MiB."""
+    """Parse a TRES text ("cpu=64,mem=512G,gres/gpu=8"), or a list of {type, name, count}; memory in MiB."""
     value = entry.get(*keys)
     found: Amounts = {}
     if isinstance(value, list):
@@ -100,7 +100,7 @@ def _amount(match: re.Match[str], *, memory: bool) -> int:
 
 
 def gres(entry: Entry, text: str, *keys: str) -> Amounts:
-    """Generic resources: "gpu:h100:4(S:0-1),gpu:2" has 6 of gres/gpu and 4 of gres/gpu:h100.
+    """Parse generic resources: "gpu:h100:4(S:0-1),gpu:2" has 6 of gres/gpu and 4 of gres/gpu:h100.
 
     A suffix counts by 1,024, as in a TRES: bandwidth:4G.
     """
@@ -120,7 +120,7 @@ def gres(entry: Entry, text: str, *keys: str) -> Amounts:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What commas separate, those within brackets excepted."""
+    """Split at commas outside of brackets."""
     depth, begin = 0, 0
     for at, sign in enumerate(text + ","):
         depth += (sign in "([") - (sign in ")]")
@@ -131,7 +131,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def hosts(entry: Entry, text: str, *keys: str) -> list[str]:
-    """The names of a list of hosts: "ia[1-2,07],login"."""
+    """Expand a list of hosts: "ia[1-2,07],login"."""
     made: list[str] = []
     for part in _parts(text):
         made += _expanded(entry, part, keys, MOST_HOSTS - len(made))

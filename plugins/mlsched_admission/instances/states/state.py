@@ -1,8 +1,8 @@
-"""What a reader makes of a state, before it is numbers: nodes, running units, waiting jobs, quotas, by their names.
+"""A state with names, before numbering: nodes, running units, waiting jobs, quotas.
 
 Readers fill a `State`; `build.py` makes it an instance. Amounts are integers in a resource's own small unit (CPUs in
-thousandths, memory in bytes or MiB, GPUs one by one or in thousandths); what divides all of them goes when the instance
-is built.
+thousandths, memory in bytes or MiB, GPUs one by one or in thousandths); their common divisor is removed when the
+instance is built.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Amounts = dict[str, int]
 
 
 def plus(*amounts: Amounts) -> Amounts:
-    """The sum, resource by resource."""
+    """Return the sum, resource by resource."""
     total: Amounts = {}
     for one in amounts:
         for name, value in one.items():
@@ -25,13 +25,19 @@ def plus(*amounts: Amounts) -> Amounts:
 
 
 def times(count: int, amounts: Amounts) -> Amounts:
-    """So many of them."""
+    """Return `count` times the amounts."""
     return {name: count * value for name, value in amounts.items()}
 
 
 @dataclass
 class Node:
-    """`free`: what nobody holds; `draining`: what pods that are on their way out give back. domain: by level."""
+    """A node.
+
+    Attributes:
+        free: Unused amounts.
+        draining: Amounts that pods in deletion will give back.
+        domain: Domains by level.
+    """
 
     name: str
     free: Amounts
@@ -41,7 +47,7 @@ class Node:
 
 @dataclass
 class Pod:
-    """What a unit holds on one node, and gives back when it is evicted. nodes: where a moved one may go (None: any)."""
+    """A unit's pod on a node, with its amounts. nodes: possible nodes of a move (None: any)."""
 
     name: str
     node: str
@@ -52,11 +58,16 @@ class Pod:
 
 @dataclass
 class Unit:
-    """What runs and is evicted as one.
+    """A running unit, evicted as one.
 
-    lost: GPU-seconds of work that its eviction loses. grace: seconds. preempted: how often it was. age: seconds since
-    it started. ends: seconds until it ends by itself at the latest (None: not known). gang: the group that it belongs
-    to ("": none) and `minimum` of that group's pods below which all of it is lost. fixed: nobody may evict it.
+    Attributes:
+        lost: GPU-seconds of work that its eviction loses.
+        grace: Seconds.
+        preempted: Number of its past preemptions.
+        age: Seconds since it started.
+        ends: Seconds until it ends by itself at the latest (None: unknown).
+        gang: Its group ("" without one); below `minimum` of the group's pods all of it is lost.
+        fixed: It cannot be evicted.
     """
 
     name: str
@@ -81,7 +92,7 @@ class Unit:
 class Shape:
     """`count` equal pods of a waiting job, which may use `nodes`.
 
-    level: one domain of it holds each slice (`slice` pods; 0: all of them). spread: at most so many on a node (0: any).
+    level: one domain of it has each slice (`slice` pods; 0: all of them). spread: most pods on a node (0: any).
     """
 
     count: int
@@ -94,11 +105,13 @@ class Shape:
 
 @dataclass
 class Job:
-    """What waits.
+    """A waiting job.
 
-    may: the units that it may evict; may_if_nominal: those that it may evict where it then borrows nothing. contested:
-    the flavors that need preemption (empty: those that do not fit). by_priority: it evicts units of its own queue only
-    if their priority is lower.
+    Attributes:
+        may: Units that it may evict.
+        may_if_nominal: Units that it may evict if it then does not borrow.
+        contested: Flavors that need preemption (empty: those that do not fit).
+        by_priority: It evicts units of its own queue only if their priority is lower.
     """
 
     name: str
@@ -114,7 +127,7 @@ class Job:
 
 @dataclass
 class Quota:
-    """A queue or a cohort. parent: "" for a root. Limits are None where there is none."""
+    """A queue or a cohort. parent: "" for a root. Limits are None if unlimited."""
 
     name: str
     parent: str = ""
@@ -126,7 +139,7 @@ class Quota:
 
 @dataclass
 class Budget:
-    """So many more of these pods may be disturbed (a disruption budget)."""
+    """A disruption budget: the number of its pods that may still be disturbed."""
 
     name: str
     remaining: int
@@ -135,7 +148,9 @@ class Budget:
 
 @dataclass
 class Limit:
-    """What starts must need no more of something than `remaining` and what is evicted give (GrpTRES of Slurm, say)."""
+    """A limit: starting jobs need at most `remaining` plus the returns of evicted units (GrpTRES of Slurm, for
+    example).
+    """
 
     name: str
     remaining: int
@@ -143,7 +158,7 @@ class Limit:
     units: dict[str, int]
 
 
-#: Units of a resource that people use, the largest first: how many of the smallest each is, and its name.
+#: Usual units of a resource, the largest first: size in the smallest unit, and name.
 Scale = tuple[tuple[int, str], ...]
 CPUS: Scale = ((1000, ""), (1, "m"))
 BYTES: Scale = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
@@ -155,11 +170,16 @@ THOUSANDTHS: Scale = ((1000, ""), (1, "thousandths"))
 class State:
     """A cluster's state as it was read.
 
-    scales: in which units resources are shown. read: what was found. assumed: what the state does not say, and what was
-    taken for it. unmodelled: job -> features that the instance does not have and that could change a verdict. held:
-    job -> why the scheduler does not consider it. model: the state as the scheduler's own program sees it, or a call
-    that makes it. counted: what lost work counts, GPU or CPU. again: makes the states that other options ask about.
-    blocked: job -> why no amounts would let it start.
+    Attributes:
+        scales: Display units of resources.
+        read: Description of the input.
+        assumed: Missing data, and their assumed values.
+        unmodelled: Job -> features that the instance lacks and that could change a verdict.
+        held: Job -> reason why the scheduler ignores it.
+        model: The state as the scheduler's own program sees it, or a call that makes it.
+        counted: Resource that measures lost work, GPU or CPU.
+        again: Makes the states of other options.
+        blocked: Job -> reason why it cannot start with any amounts.
     """
 
     system: str
@@ -183,7 +203,7 @@ class State:
     blocked: dict[str, str] = field(default_factory=dict)
 
     def assume(self, line: str) -> None:
-        """Say once what was assumed."""
+        """Add an assumption once."""
         if line not in self.assumed:
             self.assumed.append(line)
 
@@ -199,7 +219,7 @@ class State:
         return made
 
     def leave_out(self, job: str, what: Iterable[str]) -> None:
-        """Say what of a job is not modelled."""
+        """Add a feature of a job that is not modelled."""
         lines = self.unmodelled.setdefault(job, [])
         lines += [line for line in what if line not in lines]
         if not lines:
@@ -208,12 +228,15 @@ class State:
 
 @dataclass(frozen=True)
 class Options:
-    """How a state is read.
+    """Options of reading a state.
 
-    now: seconds since 1970 (None: the latest time in the state). checkpoint_every: seconds of work that an eviction
-    loses at most. checkpoint_annotation: the annotation (Slurm: the comment's KEY=VALUE) with the time of the last
-    checkpoint. flavors: "chosen" as the scheduler would, or "free". slurm_conf: the text of slurm.conf or of `scontrol
-    show config`. job: names of the waiting jobs that are asked about (empty: all).
+    Attributes:
+        now: Seconds since 1970 (None: the latest time in the state).
+        checkpoint_every: Upper limit in seconds on the work that an eviction loses.
+        checkpoint_annotation: Annotation (Slurm: the comment's KEY=VALUE) with the time of the last checkpoint.
+        flavors: "chosen" as the scheduler would, or "free".
+        slurm_conf: Text of slurm.conf or of `scontrol show config`.
+        job: Names of the requested waiting jobs (empty: all).
     """
 
     now: int | None = None

@@ -1,4 +1,4 @@
-"""Fields that readers know and models leave out: one table per format, for the reader and for the documentation.
+"""Known fields that the models leave out: one table per format, for the reader and for the documentation.
 
 A job that has one of them gets the verdict "unknown" instead of an accusation.
 """

@@ -1,4 +1,4 @@
-"""Amounts and times as Kubernetes and Slurm write them, made into integers once."""
+"""Amounts and times of Kubernetes and Slurm, converted to integers once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLOCK = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}))?"
 
 
 def quantity(text: str) -> Fraction | None:
-    """A quantity of Kubernetes ("500m", "16Gi", "1e3"); None where it is none."""
+    """Parse a quantity of Kubernetes ("500m", "16Gi", "1e3"); None if it is invalid."""
     match = _QUANTITY.fullmatch(text.strip())
     if not match or not (match[2] or match[3]):
         return None
@@ -35,9 +35,10 @@ def quantity(text: str) -> Fraction | None:
 
 @functools.lru_cache(maxsize=100_000)
 def amount(resource: str, text: str, *, down: bool = False, cap: bool = False) -> int | None:
-    """A quantity as schedulers count it: CPU in thousandths, all else in units; rounded up (`down`: what there is).
+    """Convert a quantity as schedulers do: CPU in thousandths, all else in units; rounded up (`down`: available
+    amounts).
 
-    None where it is no quantity, or beyond what instances hold.
+    None if it is not a quantity, or beyond the limits of instances.
     """
     value = quantity(text)
     if value is None:
@@ -50,7 +51,7 @@ def amount(resource: str, text: str, *, down: bool = False, cap: bool = False) -
 
 
 def moment(text: str) -> int | None:
-    """Seconds since 1970 of a time as RFC 3339 has it; None where it is none."""
+    """Parse a time of RFC 3339 as seconds since 1970; None if it is invalid."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -59,12 +60,12 @@ def moment(text: str) -> int | None:
 
 
 def shown_moment(seconds: int) -> str:
-    """The same back, in UTC."""
+    """Format seconds since 1970 as a time in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def span(name: str, text: str) -> int:
-    """Seconds of "2h", "90min", "1h30m", "1-12:00:00" or "02:00:00"; InvalidInput names what gave it."""
+    """Parse "2h", "90min", "1h30m", "1-12:00:00" or "02:00:00" as seconds; InvalidInput names the source."""
     if (text and (match := _SPAN.fullmatch(text))) or (match := _CLOCK.fullmatch(text)):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     else:

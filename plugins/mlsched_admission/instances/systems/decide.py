@@ -1,4 +1,4 @@
-"""What a scheduler's own program decides about a state, by names."""
+"""The decision of a scheduler's own program about a state, by names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlsched_admission.instances.systems.kai.model import PENDING, PIPELINED, RE
 from mlsched_admission.instances.systems.kueue import cycle
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot
 
-#: System -> the name of the rule that is its own.
+#: System -> the name of its own heuristic.
 OWN_RULES = {"kueue": "kueue", "kai": "kai", "kubernetes": "kube"}
 #: Rule -> the system that it copies, and the system's name in sentences.
 COPIES = {
@@ -26,9 +26,10 @@ COPIES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happens to one waiting job: starts, preempts, or why it waits; whom it evicts.
+    """Outcome of one waiting job: starts, preempts, or the reason of waiting; its victims.
 
-    later: the outcome once the queues have been walked, if that is another one.
+    Attributes:
+        later: The outcome once the queues have been walked, if it differs.
     """
 
     job: str
@@ -40,7 +41,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Decided:
-    """Who is evicted and moved, which jobs start now or once the victims are gone, and the outcome of each job."""
+    """Evicted and moved units, jobs that start now or after the evictions, and the outcome of each job."""
 
     evict: tuple[str, ...]
     start: tuple[str, ...]
@@ -92,7 +93,7 @@ def _kube(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
 
 
 def decided_session(session: Session, jobs: Sequence[str] | None) -> Decided:
-    """Return what a session of KAI decides; the session is changed."""
+    """Return the decision of a KAI session; the session is changed."""
     before = {pod: (pod.status, pod.node) for pod in session.pods()}
     actions.run(session, jobs=jobs)
     gone, moved, started = [], [], set()
@@ -104,7 +105,7 @@ def decided_session(session: Session, jobs: Sequence[str] | None) -> Decided:
             gone.append(pod.name)
         elif pod.status == PIPELINED:
             moved.append(pod.name)
-    evicts = tuple(sorted(gone)) if len(started) == 1 else ()  # of several, who evicts whom is not told apart
+    evicts = tuple(sorted(gone)) if len(started) == 1 else ()  # several jobs share their victims
     outcomes = tuple(
         Outcome(job.name, "starts", evicts=evicts) if job.name in started else Outcome(job.name, "waits")
         for job in session.jobs.values()

@@ -25,7 +25,7 @@ class Term:
     selector: Entry | None
 
     def matches(self, pod: Pod) -> bool:
-        """Return whether the term selects the pod; without a selector it selects none."""
+        """Return whether the term selects the pod; without a selector it never does."""
         if self.selector is None or (self.spaces is not None and pod.space not in self.spaces):
             return False
         return k8s.selects(self.selector, pod.labels)
@@ -80,7 +80,7 @@ class Choice:
 
 @dataclass
 class Decided:
-    """What the scheduler decides about a pod. choices: all nodes on which preemption helps."""
+    """The scheduler's decision about a pod. choices: all nodes on which preemption helps."""
 
     node: str | None
     victims: list[Pod]
@@ -99,7 +99,9 @@ class Cluster:
         requests: Mapping[int, Mapping[str, int]] | None = None,
         waiting: Collection[str] | None = None,
     ) -> None:
-        """requests: those of the pods, by the id of their entry, if known. waiting: pods that may be asked about."""
+        """Create the cluster. requests: of the pods, by the id of their entry, if known. waiting: pods of possible
+        queries.
+        """
         self.filters = filters
         requests = {} if requests is None else requests
         self.machines = k8s.machines(found)
@@ -236,7 +238,7 @@ class _Question:
         return self._room(node, gone) and self._friendly(node, gone) and self._even(node, gone)
 
     def _room(self, node: str, gone: Collection[Pod]) -> bool:
-        """Compare only what the pod requests, and the number of pods (B3)."""
+        """Compare only the pod's requests, and the number of pods (B3)."""
         room, used = self.cluster.machines[node].room, self.cluster.used[node]
         others = [pod for pod, place in self.cluster.nominated if place == node and self._yields(pod)]
         for resource, amount in self.pod.requests.items():
@@ -322,7 +324,7 @@ class _Question:
         return True
 
     def _eligible(self, keys: list[str]) -> list[str]:
-        """Return the nodes that spread constraints count: with all keys, and as selector and affinity say."""
+        """Return the nodes that spread constraints count: with all keys, by selector and affinity."""
         plain = {key: self.entry.get("spec", key) for key in ("nodeSelector", "affinity")}
         everything = [{"operator": "Exists"}]
         spec = Entry({**plain, "tolerations": everything}, self.entry.where)
@@ -334,7 +336,7 @@ class _Question:
         ]
 
     def candidate(self, node: str) -> Choice | None:
-        """Return the victims on a node; None if there are none, or if their leaving does not help (B2, B4)."""
+        """Return the victims on a node; None without victims, or if their leaving does not help (B2, B4)."""
         lower = [pod for pod in self.cluster.on[node] if pod.priority < self.pod.priority]
         if not lower or not self.fits(node, set(lower)):
             return None
@@ -364,7 +366,7 @@ class _Question:
 
 
 def _cost(choice: Choice) -> tuple[int, int, int, int, float]:
-    """Return what nodes are compared by, the smallest first (B5)."""
+    """Return the sort key of nodes, the smallest first (B5)."""
     highest = max(pod.priority for pod in choice.victims)
     starts = [float("inf") if p.start is None else p.start for p in choice.victims if p.priority == highest]
     total = sum(pod.priority + 2**31 for pod in choice.victims)

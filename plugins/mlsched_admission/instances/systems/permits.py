@@ -1,7 +1,7 @@
-"""Changes of priorities, policies and quotas with which a scheduler's own program would evict somebody for a job.
+"""Changes of priorities, policies and quotas after which a scheduler's own program would evict units for a job.
 
-Each is a single change, tried on the program's own model of the state. Those that evict nobody are another question
-(`solvers/needs.py`).
+Each is a single change, tried on the program's own model of the state. `solvers/needs.py` finds the changes without
+evictions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlsched_admission.instances.systems.kube import Cluster
 from mlsched_admission.instances.systems.kueue import cycle, flavors
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workload
 
-#: Priorities that are tried, and units of a state up to which sessions of KAI are run again and again.
+#: Most priorities to try, and most units of a state for repeated KAI sessions.
 MOST_PRIORITIES, MOST_UNITS = 8, 2000
 _POLICIES = ("Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any")
 _RESOURCES = ("millicores of cpu", "bytes of memory", "thousandths of nvidia.com/gpu")
@@ -27,14 +27,14 @@ _RESOURCES = ("millicores of cpu", "bytes of memory", "thousandths of nvidia.com
 
 @dataclass(frozen=True)
 class Permit:
-    """A change, in words, and whom the scheduler then evicts for the job."""
+    """A change, in words, and the scheduler's victims for the job."""
 
     sentence: str
     evicts: tuple[str, ...]
 
 
 def permits(state: State, job: str) -> list[Permit]:
-    """Return the changes that let the state's own scheduler evict somebody so that a waiting job starts."""
+    """Return the changes that let the state's own scheduler evict units so that a waiting job starts."""
     model = state.model() if callable(state.model) else state.model
     if isinstance(model, Snapshot) and job in model.waiting:
         return list(_kueue(model, model.waiting[job]))
@@ -141,7 +141,7 @@ def _kai(made: Callable[[], Session], job: str) -> Iterator[Permit]:
 
 
 def _raise(queue: Queue, asked: tuple[int, int, int]) -> Iterator[str]:
-    """Raise the quota of a queue to what it holds with the request."""
+    """Raise the quota of a queue to its use with the request."""
     quota = list(queue.deserved)
     for r, amount in enumerate(asked):
         more = queue.allocated[r] + amount - quota[r]

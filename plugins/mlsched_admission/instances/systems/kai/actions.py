@@ -25,7 +25,7 @@ from mlsched_admission.instances.systems.kai.model import (
 from mlsched_admission.instances.systems.kai.orders import Line
 
 ACTIONS = ("allocate", "consolidation", "reclaim", "preempt")
-#: What a pod was before: (status, node, groups).
+#: Earlier state of a pod: (status, node, groups).
 Before = tuple[str, str, tuple[str, ...]]
 
 
@@ -79,7 +79,7 @@ class _Action:
         return self._may(job) and _Search(self.session, job, self.name).run()
 
     def _may(self, job: Job) -> bool:
-        """Return whether the job may ask for the action (A10)."""
+        """Return whether the job may use the action (A10)."""
         session, pods = self.session, job.to_place()
         request, path = session.request(pods), session.path(job.queue)
         if self.name == "consolidation":
@@ -112,9 +112,9 @@ def capacity(session: Session, job: Job, request: Vector) -> bool:
 def place(
     journal: Journal, job: Job, pods: Sequence[Pod], *, pipelined: bool, origin: Mapping[Pod, Before] | None = None
 ) -> bool:
-    """Place a chunk whole; False, with changes that the caller takes back, if a pod finds no node.
+    """Place a complete chunk; return False, with changes that the caller takes back, if a pod finds no node.
 
-    origin: what evicted pods were. One that comes back to its own devices was never evicted, any other is moved.
+    origin: earlier states of evicted pods. A pod that returns to its own devices was never evicted; any other is moved.
     """
     session = journal.session
     if not capacity(session, job, session.request(pods)):
@@ -221,7 +221,7 @@ class _Search:
         return [job for job in jobs if job.to_evict()[0]]
 
     def _prefix(self, pods: list[Pod], recorded: list[list[Pod]], *, last: bool) -> list[list[Pod]] | None:
-        """Return the victims for a prefix: those recorded, alone, then more and more of them."""
+        """Return the victims for a prefix: only those recorded, then more and more of them."""
         if recorded:
             works, _ = self._try(pods, recorded, last)
             if works:
@@ -289,7 +289,7 @@ class _Search:
         return not any(victims)
 
     def _reclaims(self, victims: list[list[Pod]]) -> bool:
-        """Return whether the reclaimer may have what the victims lose (A11)."""
+        """Return whether the reclaimer may have the victims' amounts (A11)."""
         session = self.session
         own = session.path(self.job.queue)
         asked = session.request(pod for pod in self.chunk if pod.status in ACTIVE)
@@ -340,7 +340,7 @@ def sides(own: list[Queue], path: list[Queue]) -> tuple[Queue, Queue]:
 
 
 def next_round(session: Session, stay: Iterable[str] = ()) -> None:
-    """Let the state go on after a session: placed pods run, evicted ones wait again, pipelined ones keep their node.
+    """Advance the state after a session: placed pods run, evicted ones wait again, pipelined ones keep their node.
 
     stay: jobs whose deleted pods keep leaving.
     """

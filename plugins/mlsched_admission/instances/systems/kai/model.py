@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 #: Amounts of one GPU: shares are millionths.
 GPU = 1_000_000
-#: What quotas count: millicores, bytes, millionths of a GPU.
+#: Resources in quotas: millicores, bytes, millionths of a GPU.
 Vector = tuple[int, int, int]
 ZERO: Vector = (0, 0, 0)
 CPU_, MEMORY_, GPU_ = range(3)
@@ -22,7 +22,7 @@ PENDING, GATED, BOUND, RUNNING, ALLOCATED, PIPELINED, RELEASING = (
     "Releasing",
 )
 ACTIVE = frozenset({BOUND, RUNNING, ALLOCATED, PIPELINED})
-#: Statuses in which a pod holds its resources now.
+#: Statuses in which a pod uses its resources now.
 HOLDING = frozenset({BOUND, RUNNING, ALLOCATED, RELEASING})
 
 
@@ -33,7 +33,7 @@ def plus(a: Vector, b: Vector, sign: int = 1) -> Vector:
 
 @dataclass(eq=False)
 class Pod:
-    """A pod. Its GPUs are whole ones, or a share (`portion`) or memory (MiB) on each of `devices` devices, or MIG."""
+    """A pod. Its GPUs are complete, or a share (`portion`) or memory (MiB) on each of `devices` devices, or MIG."""
 
     name: str
     uid: str
@@ -61,12 +61,12 @@ class Pod:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for a place."""
+        """Return whether it waits for a place."""
         return self.status == PENDING or (self.status == RELEASING and self.evicted)
 
     @property
     def shared(self) -> bool:
-        """Whether it takes parts of devices."""
+        """Return whether it uses parts of devices."""
         return self.portion > 0 or self.gpu_memory > 0
 
     def order(self) -> tuple[int, int, str]:
@@ -74,7 +74,7 @@ class Pod:
         return (-self.priority, self.created, self.uid)
 
     def request(self, smallest: int) -> Vector:
-        """Return what it counts against quotas; GPU memory counts by the smallest device of the cluster."""
+        """Return its amounts in quotas; GPU memory counts by the smallest device of the cluster."""
         if self.gpu_memory and self.accepted < 0:
             gpu = GPU * self.gpu_memory * self.devices // max(1, smallest)
         else:
@@ -83,7 +83,7 @@ class Pod:
 
 
 def mig_gpus(resource: str) -> int:
-    """Return how many GPUs a MIG resource counts against quotas: N of nvidia.com/mig-Ng.*."""
+    """Return the number of GPUs of a MIG resource in quotas: N of nvidia.com/mig-Ng.*."""
     digits = resource.rpartition("/")[2].removeprefix("mig-").partition("g")[0]
     return int(digits) if digits.isdecimal() and len(digits) < 3 else 1
 
@@ -103,12 +103,12 @@ class Job:
     unmodelled: list[str] = field(default_factory=list)
 
     def active(self, subgroup: str, gone: Container[Pod] = ()) -> int:
-        """Return how many pods of a subgroup are active, without those that are gone."""
+        """Return the number of active pods of a subgroup, without the pods in `gone`."""
         return sum(1 for pod in self.pods if pod.subgroup == subgroup and pod.status in ACTIVE and pod not in gone)
 
     @property
     def ready(self) -> bool:
-        """Whether every subgroup has its minimum of living, ungated pods."""
+        """Return whether every subgroup has its minimum of living, ungated pods."""
         return all(
             sum(1 for pod in self.pods if pod.subgroup == name and (pod.waits or pod.status in ACTIVE)) >= least
             for name, least in self.minima.items()
@@ -173,7 +173,7 @@ class Queue:
 
 @dataclass(eq=False)
 class Group:
-    """A shared device: what holds it, what leaves, and what is pipelined, in memory times `GPU`."""
+    """A shared device: present, leaving and pipelined amounts, in memory times `GPU`."""
 
     held: int = 0
     leaving: int = 0
@@ -181,17 +181,17 @@ class Group:
 
     @property
     def free(self) -> int:
-        """Memory in use now, what leaves included."""
+        """Return the memory in use now, leaving pods included."""
         return self.held + self.leaving
 
 
 class Node:
-    """A node: whole resources now and after all releases, and shared devices."""
+    """A node: undivided resources now and after all releases, and shared devices."""
 
     def __init__(
         self, name: str, room: Mapping[str, int], device: int, strategy: str, *, usable: bool, labelled: bool = True
     ) -> None:
-        """labelled: its label says how much memory a device has; else it takes no pods that ask for GPU memory."""
+        """Create a node. labelled: its label gives the memory of a device; else it refuses GPU memory requests."""
         self.name, self.room, self.device, self.strategy, self.usable = name, dict(room), device, strategy, usable
         self.labelled = labelled
         self.now: dict[str, int] = dict(room)
@@ -201,12 +201,12 @@ class Node:
 
     @property
     def devices_now(self) -> int:
-        """Wholly idle devices."""
+        """Return the number of wholly idle devices."""
         return self.now.get("gpu", 0) - len([g for g in self.groups.values() if g.held or g.leaving])
 
     @property
     def devices_soon(self) -> int:
-        """Devices that are idle after all releases."""
+        """Return the number of devices that are idle after all releases."""
         return self.soon.get("gpu", 0) - len([g for g in self.groups.values() if g.held or g.coming])
 
     def free_gpus(self) -> float:
@@ -249,9 +249,9 @@ class Node:
                 del self.groups[name]
 
     def fits(self, pod: Pod, *, releases: bool) -> tuple[str, ...] | None:
-        """Return the devices for a pod (no names for whole ones), or None if it does not fit (A2).
+        """Return the devices for a pod (empty for undivided ones), or None if it does not fit (A2).
 
-        releases: count what leaves as free.
+        releases: count leaving pods as free.
         """
         if pod.gpus and pod.gpus > (self.devices_soon if releases else min(self.devices_now, self.devices_soon)):
             return None
@@ -298,7 +298,7 @@ class Node:
 
 @dataclass
 class Session:
-    """What the scheduler sees in one session."""
+    """The scheduler's view in one session."""
 
     nodes: dict[str, Node]
     queues: dict[str, Queue]
@@ -322,7 +322,7 @@ class Session:
             yield from job.pods
 
     def set(self, pod: Pod, status: str, node: str = "", groups: tuple[str, ...] = ()) -> None:
-        """Give a pod another status and place, and count that on nodes and in queues."""
+        """Give a pod another status and place, and update nodes and queues."""
         self._count(pod, -1)
         pod.status, pod.node, pod.groups = status, node, groups
         pod.accepted = -1
@@ -342,7 +342,7 @@ class Session:
                     queue.fixed = plus(queue.fixed, amounts, sign)
 
     def request(self, pods: Iterable[Pod]) -> Vector:
-        """Return what pods count against quotas."""
+        """Return the amounts of pods in quotas."""
         total = ZERO
         for pod in pods:
             total = plus(total, pod.request(self.smallest))

@@ -16,7 +16,7 @@ def job_key(job: Job, gone: Container[Pod] = ()) -> tuple[int, int, int, str]:
 
 
 def compare(left: Queue, right: Queue, asked: tuple[Vector, Vector], popped: tuple[Vector, Vector]) -> int:
-    """Return below 0 if the left queue comes first (A4). popped: what is taken off in step 5 (A6)."""
+    """Return below 0 if the left queue comes first (A4). popped: amounts subtracted in step 5 (A6)."""
     steps: list[Callable[[Queue, Vector, Vector], object]] = [
         lambda q, job, gone: any(a > f for a, f in zip(q.allocated, q.fair, strict=True)),
         lambda q, job, gone: not q.within_deserved(plus(q.allocated, job)),
@@ -40,7 +40,7 @@ def compare(left: Queue, right: Queue, asked: tuple[Vector, Vector], popped: tup
 
 
 def _dominant(queue: Queue, amounts: Vector) -> float:
-    """Return the largest share of what may be allocated."""
+    """Return the largest share of the allocatable amounts."""
     shares = [0.0]
     for r, amount in enumerate(amounts):
         if amount > 0:
@@ -52,7 +52,7 @@ def _dominant(queue: Queue, amounts: Vector) -> float:
 class Line:
     """Jobs by queue, level by level; the next one is taken from the first queue.
 
-    victims: pods that are gone already; the next job is then the last one, of the last queue (A6).
+    victims: leaving pods; the next job is then the last one, of the last queue (A6).
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Line:
             self.jobs.setdefault(job.queue, []).append(job)
 
     def pop(self) -> Job | None:
-        """Return the next job; None if there is none."""
+        """Return the next job; None if the line is empty."""
         best = self._best([q for q in self.session.queues.values() if q.parent not in self.session.queues])
         if best is None:
             return None

@@ -1,4 +1,4 @@
-"""Workloads that Kueue does not consider at all, each with the reason (the list at the end of section K)."""
+"""Workloads that Kueue ignores, each with the reason (the list at the end of section K)."""
 
 from __future__ import annotations
 
@@ -72,9 +72,10 @@ def _queued(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, lo
 
 
 def _outside(queue: Entry, space: Entry | None, stated: bool) -> str:
-    """Return why the namespace does not match; labels that the state does not have are taken to match.
+    """Return why the namespace does not match; missing labels are taken to match.
 
-    stated: some queue has a selector; only then one without matches nothing, and is not one that was left out.
+    stated: some queue has a selector; only then a queue without one matches zero namespaces and is not one that was
+    left out.
     """
     if queue.get("spec", "namespaceSelector") is None:
         return "its queue has no namespaceSelector, so it matches no namespace" if stated else ""

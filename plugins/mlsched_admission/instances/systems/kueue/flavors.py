@@ -1,4 +1,4 @@
-"""Which flavors Kueue assigns to a waiting workload (rules F1 to F7, T6)."""
+"""Kueue's assignment of flavors to a waiting workload (rules F1 to F7, T6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResour
 NONE, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)
 #: Podset -> resource -> flavor.
 Pinned = Mapping[str, Mapping[str, str]]
-#: Finds victims for a workload that asks for some amounts, of which some are contested; None if none suffice.
+#: Finds victims for a workload's amounts, some of them contested; None if all candidates do not suffice.
 Preemption = Callable[[Snapshot, Workload, Amounts, frozenset[FlavorResource], "list[Unit]"], "list[Workload] | None"]
 
 
@@ -42,17 +42,17 @@ class Assignment:
 
     @property
     def fits(self) -> bool:
-        """Whether the workload starts without preemption."""
+        """Return whether the workload starts without preemption."""
         return self.mode == FIT
 
     @property
     def impossible(self) -> bool:
-        """Whether no preemption can help."""
+        """Return whether preemption cannot help."""
         return self.mode == NONE
 
 
 def requests(queue: Queue, one: PodSet, count: int) -> dict[str, int]:
-    """Return what a podset asks for (K1): count times a pod, and `pods` if a group covers them."""
+    """Return the requests of a podset (K1): count times a pod, and `pods` if a group covers them."""
     covered = {resource for names, _ in queue.groups for resource in names}
     total = {r: count * amount for r, amount in one.each.items() if count * amount or r in covered}
     if "pods" in covered:

@@ -1,4 +1,4 @@
-"""What podsets ask of a topology: the level of one domain, and slices (rules T2, T3)."""
+"""Topology requests of podsets: the level of one domain, and slices (rules T2, T3)."""
 
 from __future__ import annotations
 

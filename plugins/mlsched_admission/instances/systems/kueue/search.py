@@ -10,7 +10,7 @@ from mlsched_admission.instances.systems.kueue.requests import Placed, Unit, Val
 
 @dataclass(eq=False)
 class Domain:
-    """A domain with what phase 1 counts: pods, slices, and both if the leader's pod is here too."""
+    """A domain with the counts of phase 1: pods, slices, and both if the leader's pod is here too."""
 
     values: Values
     children: list[Domain] = field(default_factory=list)

@@ -57,7 +57,7 @@ class Queue:
 
 @dataclass
 class PodSet:
-    """Pods of a workload that are alike. `each`: requests of one pod; `delayed`: an admission check places it later."""
+    """Equal pods of a workload. `each`: requests of one pod; `delayed`: an admission check places it later."""
 
     name: str
     count: int
@@ -69,7 +69,7 @@ class PodSet:
 
     @property
     def explicit(self) -> bool:
-        """Whether the podset asks for a topology itself."""
+        """Return whether the podset itself requests a topology."""
         request = self.request
         return bool(request.value) and any(
             request.get(key) is not None

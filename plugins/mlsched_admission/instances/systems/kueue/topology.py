@@ -16,7 +16,7 @@ HOSTNAME = "kubernetes.io/hostname"
 class Forest:
     """Free amounts of the lowest domains of each flavor with a topology.
 
-    levels: flavor -> node labels, the highest first. Without topologies nothing is placed anywhere.
+    levels: flavor -> node labels, the highest first. Without topologies, pods are not placed.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Forest:
         return values[-1] if self.by_host(flavor) else (flavor, values)
 
     def _used(self, flavor: str, values: Values) -> Mapping[str, int]:
-        """Return what pods of workloads hold in a lowest domain; flavors that share nodes see each other's."""
+        """Return the amounts of workloads' pods in a lowest domain; flavors that share nodes see each other's."""
         return self.hosts.get(values[-1], {}) if self.by_host(flavor) else self.used[flavor].get(values, {})
 
     def fitting(self, flavor: str, values: Values, each: Mapping[str, int], empty: bool = False) -> int:
-        """Return how many pods with these requests fit in a lowest domain (T2); a resource that is not there is 0."""
+        """Return the number of pods with these requests that fit in a lowest domain (T2); a missing resource is 0."""
         room, used = self.capacity[flavor][values], {} if empty else self._used(flavor, values)
         most = None
         for resource, amount in each.items():
@@ -184,7 +184,7 @@ class _Rooms:
         self.dirty: set[object] = set(self.named)
 
     def update(self, forest: Forest) -> None:
-        """Count the leaves anew that have changed."""
+        """Update the counts of the changed leaves."""
         for name in self.dirty:
             if (values := self.named.get(name)) is None:  # type: ignore[call-overload]
                 continue

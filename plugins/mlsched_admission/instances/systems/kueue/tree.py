@@ -22,7 +22,7 @@ NO_SHARE: Share = (False, Fraction(0))
 class Node:
     """A ClusterQueue or a Cohort with its quotas and its usage.
 
-    `nominal`, `borrowing` and `lending` hold what the object states; `usage` counts as K3 and K4 say.
+    `nominal`, `borrowing` and `lending` are the object's values; `usage` counts by K3 and K4.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Node:
         return known
 
     def local(self, fr: FlavorResource) -> int:
-        """Return the part of the subtree quota that nobody else can use."""
+        """Return the part of the subtree quota that other queues cannot use."""
         lending = self.lending.get(fr)
         return 0 if lending is None else max(0, self.subtree(fr) - lending)
 
@@ -163,7 +163,7 @@ class Node:
 
     @functools.cached_property
     def level(self) -> int:
-        """The height of the node: 0 for a ClusterQueue, 1 for a cohort of ClusterQueues, and so on."""
+        """Return the height of the node: 0 for a ClusterQueue, 1 for a cohort of ClusterQueues, and so on."""
         return 0 if self.is_queue else 1 + max((child.level for child in self.children), default=0)
 
     def share(self) -> Share:
@@ -184,7 +184,7 @@ class Node:
 
     @functools.cached_property
     def lendable(self) -> dict[str, int]:
-        """The potential of the node by resource, summed over flavors."""
+        """Return the potential of the node by resource, summed over flavors."""
         total: dict[str, int] = {}
         for fr in self.root.frs:
             total[fr[1]] = total.get(fr[1], 0) + self.potential(fr)
