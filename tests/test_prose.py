@@ -14,6 +14,7 @@ FINISHED: tuple[str, ...] = (
     "mlsched/core",
     "mlsched/formulations",
     "mlsched/heuristics",
+    "mlsched/simulation",
     "mlsched/solvers",
     "mlsched/testing",
     "plugins/mlsched_papers",

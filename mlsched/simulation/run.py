@@ -20,7 +20,7 @@ from mlsched.simulation.wake import Wake
 from mlsched.simulation.windows import Windows
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 
 @dataclasses.dataclass(frozen=True)
