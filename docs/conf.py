@@ -76,3 +76,6 @@ pygments_dark_style = "github-dark"
 # Prompts and printed results are not copied with the command.
 copybutton_prompt_text = "$ "
 copybutton_exclude = ".linenos, .gp"
+# A signature with a type that is imported for type checkers only (pandas) shows all its types as they are written.
+# Every problem has a `Plan` and an `Instance`, so the link goes to the first of them.
+suppress_warnings = ["ref.python"]
