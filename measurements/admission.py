@@ -1,8 +1,8 @@
-"""Admission: Kueue's decisions against the optimum, fronts with proofs, and how long a whole cluster takes.
+"""Admission: Kueue's decisions against the optimum, fronts with proofs, and the time for a large cluster.
 
     python measurements/admission.py kueue              verdicts on the answers of Kueue's own code (needs MLSCHED_DATA)
-    python measurements/admission.py certified          fronts of reported incidents, proved whole (likewise)
-    python measurements/admission.py certified-kueue    fronts of Kueue's questions, proved whole (likewise)
+    python measurements/admission.py certified          fronts of reported incidents, proved complete (needs it)
+    python measurements/admission.py certified-kueue    fronts of Kueue's questions, proved complete (needs it)
     python measurements/admission.py cluster [--nodes N] [--units N] [--seeds N]
     python measurements/admission.py racks              100 gangs that each need one rack, on up to 10,000 nodes
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from mlsched.cli.output import emit, only_documents, table, waiting
 from mlsched.core.errors import InvalidInput
+from mlsched_admission.cli.judge import short_list
 
 if TYPE_CHECKING:
     from mlsched_admission.api.free import Freeing
-
-#: Most names in a row; `--json` has all.
-MOST_NAMES = 5
 
 
 def free(states: Sequence[Path], wanted: str, time_limit: float | None, seed: int, *, as_json: bool) -> None:
@@ -31,7 +29,7 @@ def free(states: Sequence[Path], wanted: str, time_limit: float | None, seed: in
 def _screen(found: Freeing) -> list[Any]:
     document = found.to_json()
     rows = [
-        [str(way.count), found.cost(way), _names(row["nodes"]), _names(row["moves"]), _names(row["evicts"])]
+        [str(way.count), found.cost(way), *(short_list(row[k]) if row[k] else "" for k in ("nodes", "moves", "evicts"))]
         for way, row in zip(found.ways, document["ways"], strict=True)
     ]
     title = f"whole {found.level}s to free" if found.level == "node" else f"domains of level {found.level} to free"
@@ -39,8 +37,3 @@ def _screen(found: Freeing) -> list[Any]:
         table(title, ["free", "cost", "nodes", "moves", "evicts"], rows),
         "Every unit may move to any node on which it fits; evictions only if moves do not suffice.",
     ]
-
-
-def _names(names: list[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

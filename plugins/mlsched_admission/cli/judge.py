@@ -197,7 +197,7 @@ def _cycle(found: Judgement) -> list[Any]:
         [
             row.job,
             row.outcome + (f", then {row.later}" if row.later else "") + (f": {row.why}" if row.why else ""),
-            _names(list(row.evicts)) if row.evicts else "",
+            short_list(list(row.evicts)) if row.evicts else "",
             row.verdict,
         ]
         for row in line[:MOST_POINTS]
@@ -209,7 +209,7 @@ def _cycle(found: Judgement) -> list[Any]:
 
 def _verdict(found: Judgement) -> list[tuple[str, str]]:
     verdict = found.verdict
-    rows = [("decision", f"{found.decision}: evicts {_names(_gone(found, verdict.evict))}")]
+    rows = [("decision", f"{found.decision}: evicts {short_list(_gone(found, verdict.evict))}")]
     rows.append(("verdict", f"{verdict.kind.upper()}: {_sentence(found)}"))
     if len({why for _, why in verdict.ineligible}) > 1:  # the verdict has one reason only
         others = verdict.ineligible[1:MOST_NAMES]
@@ -217,8 +217,8 @@ def _verdict(found: Judgement) -> list[tuple[str, str]]:
     if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
         plan = verdict.witness.plan
         moved = found.instance.moved(plan.move)
-        moves = f", moves {_names(named(found.instance.unit_names, moved))}" if moved else ""
-        rows.append(("instead", f"evicts {_names(_gone(found, plan.evict.nonzero()[0].tolist()))}{moves}"))
+        moves = f", moves {short_list(named(found.instance.unit_names, moved))}" if moved else ""
+        rows.append(("instead", f"evicts {short_list(_gone(found, plan.evict.nonzero()[0].tolist()))}{moves}"))
     return [*rows, ("proof", verdict.proof)] if verdict.proof else rows
 
 
@@ -265,7 +265,7 @@ def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
     return judgement.named(names, numbers)
 
 
-def _names(names: list[str]) -> str:
+def short_list(names: list[str]) -> str:
     """Return a few names, and the number of the others."""
     if not names:
         return "nobody"
@@ -277,7 +277,9 @@ def _jobs(found: Judgement) -> str:
     instance = found.instance
     asked = list(found.needs.jobs or range(len(instance.job_priority)))
     names = named(instance.job_names, asked)
-    return _names([f"{name} (priority {int(instance.job_priority[j])})" for name, j in zip(names, asked, strict=True)])
+    return short_list(
+        [f"{name} (priority {int(instance.job_priority[j])})" for name, j in zip(names, asked, strict=True)]
+    )
 
 
 def _needs(found: Judgement) -> list[tuple[str, str]]:
@@ -288,7 +290,7 @@ def _needs(found: Judgement) -> list[tuple[str, str]]:
     rows = [(label, change.sentence) for change in needs.changes[:MOST_CHANGES]]
     if (more := len(needs.changes) - MOST_CHANGES) > 0:
         rows.append((label, f"or one of {more} other changes (--json lists them)"))
-    rows += [("or, evicting", f"{one.sentence}: evicts {_names(list(one.evicts))}") for one in found.permits]
+    rows += [("or, evicting", f"{one.sentence}: evicts {short_list(list(one.evicts))}") for one in found.permits]
     if needs.cannot:
         rows.append(("cannot", needs.cannot))
     if rows and needs.proof:
@@ -309,7 +311,7 @@ def _front(found: Judgement) -> list[Any]:
         ]
         start = point.plan.start[list(found.needs.jobs)]
         waits = "" if start.all() else " (not all start)" if start.any() else " (nothing starts)"
-        gone = _names(_gone(found, point.plan.evict.nonzero()[0].tolist()))
+        gone = short_list(_gone(found, point.plan.evict.nonzero()[0].tolist()))
         rows.append([f"{gone}{mark}{waits}", *figures])
     title = "front" + (", complete" if verdict.complete else ", as far as it was found")
     title += " in the model, which leaves a feature out" if found.unmodelled else ""

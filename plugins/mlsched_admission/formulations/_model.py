@@ -178,19 +178,14 @@ class Model:
 
     def _counts(self) -> None:
         """State rules 1 and 3."""
-        by_shape: dict[int, list[int]] = defaultdict(list)
-        by_kind: dict[int, list[int]] = defaultdict(list)
-        for (k, _), v in self.put.items():
-            by_shape[k].append(v)
-        for (i, _), v in self.shift.items():
-            by_kind[i].append(v)
+        by_shape, by_kind = _by_member(self.put), _by_member(self.shift)
         for k in self.shapes:
             starts = self.start[int(self.instance.shape_job[k])]
-            row = total([*((1, v) for v in by_shape[k]), (-int(self.instance.shape_count[k]), starts)])
+            row = total([*((1, v) for _, v in by_shape[k]), (-int(self.instance.shape_count[k]), starts)])
             self.program.equal(row, 0, "pods", k)
         for i, kind in enumerate(self.kinds):
             moved = ((-kind.pods_per_unit, self.move[u]) for u in kind.units)
-            row = total([*((1, v) for v in by_kind[i]), *moved])
+            row = total([*((1, v) for _, v in by_kind[i]), *moved])
             self.program.equal(row, 0, "moved", i)
         held = {u for kind in self.kinds for u in kind.units}
         for u, v in self.move.items():
@@ -202,9 +197,7 @@ class Model:
     def _domains(self) -> None:
         """State rule 2: complete slices in each domain."""
         instance = self.instance
-        by_shape: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for (k, p), v in self.put.items():
-            by_shape[k].append((p, v))
+        by_shape = _by_member(self.put)
         for k in self.shapes:
             if (level := int(instance.shape_level[k])) < 0:
                 continue
@@ -219,20 +212,18 @@ class Model:
 
     def _groups(self) -> None:
         """State rule 2: the shapes of a group share a domain."""
-        instance = self.instance
+        instance, by_shape = self.instance, _by_member(self.put)
         for group, level in enumerate(instance.shape_group_level.tolist()):
             shapes = np.flatnonzero(instance.shape_group == group).tolist()
             if shapes:
-                put = {k: [(p, v) for (shape, p), v in self.put.items() if shape == k] for k in shapes}
+                put = {k: by_shape[k] for k in shapes}
                 sizes = {k: int(instance.shape_count[k]) for k in shapes}
                 starts = self.start[int(instance.shape_job[shapes[0]])]
                 self._one_domain("group", group, level, [starts], put, sizes)
 
     def _together(self) -> None:
         """State rule 3: the pods of a moved unit share a domain of its level."""
-        shift: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for (i, p), v in self.shift.items():
-            shift[i].append((p, v))
+        shift = _by_member(self.shift)
         alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for i, kind in enumerate(self.kinds):
             alike[kind.units].append(i)
@@ -472,6 +463,14 @@ class Model:
                     if p in self.each:
                         pairs.append((self.each[p], int(there.max())))
         return pairs
+
+
+def _by_member(variables: Mapping[tuple[int, int], int]) -> dict[int, list[tuple[int, int]]]:
+    """Return (place, variable) pairs by shape or kind. variables: by (shape or kind, place)."""
+    pairs: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for (member, p), v in variables.items():
+        pairs[member].append((p, v))
+    return pairs
 
 
 #: Objective -> its base value as a sum over the program's variables, some of which it may add.

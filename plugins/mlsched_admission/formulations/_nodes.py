@@ -128,7 +128,7 @@ def places(
     gone = leaving[instance.pod_unit]
     np.add.at(most, instance.pod_node[gone], instance.pod_demand[gone])
     open_to = _open_to_shapes(instance, most)
-    open_to[[k for k in range(len(open_to)) if k not in set(shapes)]] = 0
+    open_to[np.setdiff1d(np.arange(len(open_to)), list(shapes))] = 0
     moves = _open_to_kinds(instance, kinds, most)
     open_to[:, list(pooled)] = moves[:, list(pooled)] = 0
     pods = int(instance.shape_count.sum()) + sum(len(kind.pods) for kind in kinds)

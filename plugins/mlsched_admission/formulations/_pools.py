@@ -56,30 +56,33 @@ def pools(instance: Instance, shapes: Sequence[int], kinds: Sequence[Kind], rele
     classes: dict[bytes, list[int]] = defaultdict(list)
     for n, column in enumerate(np.vstack([instance.node_domain, open_to, moves]).T):
         classes[column.tobytes()].append(n)
-    found = []
+    found, room = [], instance.node_free + instance.node_draining
     for nodes in classes.values():
         here = tuple(k for k, row in zip(shapes, open_to, strict=True) if row[nodes[0]])
         comers = tuple(i for i, row in enumerate(moves) if row[nodes[0]])
         if len(nodes) > 1 and (here or comers):
             demands = [instance.shape_demand[k] for k in here] + [np.array(kinds[i].demand) for i in comers]
-            found += _pools_of(instance, nodes, here, comers, np.array(demands), released)
+            found += _pools_of(instance, room, nodes, here, comers, np.array(demands), released)
     return found
 
 
 def _pools_of(
     instance: Instance,
+    room: IntArray,
     nodes: Sequence[int],
     shapes: tuple[int, ...],
     kinds: tuple[int, ...],
     demands: IntArray,
     released: Released,
 ) -> list[Pool]:
-    """Return a list with the pool of these nodes by the first suitable resource, or an empty list."""
+    """Return a list with the pool of these nodes by the first suitable resource, or an empty list.
+
+    room: (nodes, resources), free and draining amounts. demands: (shapes and kinds, resources), of one pod.
+    """
     for r in range(len(instance.resources)):
         sizes = sorted(set(demands[:, r].tolist()))
         if sizes[0] <= 0 or any(large % small for small, large in zip(sizes, sizes[1:], strict=False)):
             continue
-        room = instance.node_free + instance.node_draining
         able = [n for n in nodes if _only_scarce(room[n], released.get(n, {}), demands, r, sizes[-1])]
         most = max((int(room[n, r]) + sum(a[r] for a in released.get(n, {}).values()) for n in able), default=0)
         spreads = [(int(instance.shape_spread[k]), int(instance.shape_demand[k, r])) for k in shapes]
