@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -212,15 +214,17 @@ def test_a_failure_beside_a_proof_is_raised(monkeypatch):
 def test_values_take_over_where_intervals_have_no_time(monkeypatch, threads):
     monkeypatch.setattr(one_objective, "FIRST", 1e-9)
     monkeypatch.setattr(annealed_lists, "improve", lambda state: None)  # its plans meet the bounds here
-    asked = []
-    ask = Values.ask
-    monkeypatch.setattr(Values, "ask", lambda self, *value: (asked.append(self), ask(self, *value))[1])
+    asked = threading.Event()
+    ask, step = Values.ask, Improvement.step
+    monkeypatch.setattr(Values, "ask", lambda self, *value: (asked.set(), ask(self, *value))[1])
+    # Otherwise the second thread may close the gap before the first one begins with a value.
+    monkeypatch.setattr(Improvement, "step", lambda self: (asked.wait(60), step(self))[1])
     for number in range(draws(3, 10)):
         instance = contended(number, runs=7)
         best = api.solve(instance, "brute-force", objective="total_jct")
         found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
         assert (found.status, found.sort_key) == (best.status, best.sort_key), number
-    assert asked
+    assert asked.is_set()
 
 
 @pytest.mark.parametrize("seed", [0, 2, 11])
