@@ -277,7 +277,7 @@ COUNTED = {
     "do not hold": ("does not hold",),
     "undecided": ("undecided",),
     "depend on the interpretation": ("depends on the interpretation",),
-    "cannot be tested here": ("assumed", "fitted", "not measured", "not trained"),
+    "cannot be tested here": ("assumed", "fitted", "not measured", "not trained", "excluded by the simulator"),
 }
 RECORDED = DOCS.parent / "plugins" / "mlsched_papers" / "recorded.json"
 

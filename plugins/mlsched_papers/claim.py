@@ -26,7 +26,13 @@ several is enough. Otherwise it is undecided.
 
 A piece about an unfinished training, or about a training for another setting than the paper's, is shown with the
 reason, without a firm conclusion. Unless another piece refutes the claim, it is `not trained`: the behaviour of such a
-policy is not evidence about the method. A claim about a policy names the claim that this policy is better than chance
+policy is not evidence about the method.
+
+A piece may state the range of means that any scheduler could reach in this simulator (`reach`). If its whole bound is
+beyond this range, the piece cannot refute the scheduler. Unless another piece refutes the claim, the claim is `excluded
+by the simulator`.
+
+A claim about a policy names the claim that this policy is better than chance
 (`chance`); if that claim fails, the report adds a note.
 
 A claim with an input derived from the claim itself is not tested by its results: it is `assumed` if the simulated world
@@ -55,6 +61,7 @@ Verdict = Literal[
     "fitted",
     "not measured",
     "not trained",
+    "excluded by the simulator",
 ]
 #: Origin of a claim's input; all but "measured" are its verdict.
 Origin = Literal["measured", "assumed", "fitted"]
@@ -79,6 +86,11 @@ class Bound:
     def excludes(self, low: float, high: float) -> bool:
         """Return whether all values from `low` to `high` are outside the bound."""
         return not (self._above_low(high) and self._below_high(low))
+
+    def beyond(self, reach: Bound) -> bool:
+        """Return whether all values of the range `reach` are outside the bound."""
+        low, high = (-math.inf if reach.low is None else reach.low), (math.inf if reach.high is None else reach.high)
+        return self.excludes(low, high)
 
     def _above_low(self, value: float) -> bool:
         return self.low is None or value > self.low or (value == self.low and not self.strict)
@@ -161,6 +173,10 @@ class Measurement:
         idle: Reason why the question does not arise here; "" if it does.
         repeats: Kind of the values if they are not of different workloads; "" otherwise.
         each: Values of the trainings of a policy; two clusters lack an interval (see `papers/trainings.py`).
+        reach: Means that any scheduler could reach in this simulator and condition; None if unknown.
+
+    Raises:
+        ValueError: The measured mean is outside `reach`, which is therefore wrong.
     """
 
     interpretation: str
@@ -174,6 +190,19 @@ class Measurement:
     idle: str = ""
     repeats: str = ""
     each: tuple[float, ...] = ()
+    reach: Bound | None = None
+
+    def __post_init__(self) -> None:
+        if self.reach is None or self.measured is None:
+            return
+        mean = self.measured.mean
+        if self.reach.margin(mean) < -1e-9 * max(1.0, abs(mean)):
+            raise ValueError(f"{self.what}: measured {mean:g}, expected a mean within its reach: {self.reach}")
+
+    @property
+    def beyond_reach(self) -> bool:
+        """Return whether no scheduler could satisfy the bound in this simulator."""
+        return self.reach is not None and self.bound.beyond(self.reach)
 
     @property
     def tied(self) -> bool:
@@ -224,6 +253,8 @@ class Measurement:
             return f" [not trained: {self.untrained}]"
         if self.idle:
             return f" [says nothing: {self.idle}]"
+        if self.beyond_reach:
+            return f" [excluded by the simulator: any scheduler has {self.reach}]"
         if self.measured is None:
             return ""
         if self.repeats:
@@ -295,8 +326,11 @@ class Claim:
     def _judge(self, interpretation: str, interpretations: int = 1) -> Verdict:
         """Return the verdict under an interpretation, if one of several is enough for the conclusion."""
         pieces = self.under(interpretation)
-        if any(e.side(interpretations * len(pieces)) == "outside" for e in pieces if not e.untrained):
+        fair = [e for e in pieces if not (e.untrained or e.beyond_reach)]
+        if any(e.side(interpretations * len(pieces)) == "outside" for e in fair):
             return "does not hold"
+        if any(e.beyond_reach and not e.idle for e in pieces):
+            return "excluded by the simulator"
         if any(e.untrained for e in pieces):
             return "not trained"
         sides = {e.side(interpretations) for e in pieces} - {"nothing"}
@@ -314,7 +348,7 @@ class Claim:
         each = {self._judge(interpretation) for interpretation in self.counted}
         if len(each) == 1:
             return each.pop()
-        for missing in ("not trained", "not measured"):
+        for missing in ("excluded by the simulator", "not trained", "not measured"):
             if missing in each:
                 return missing
         firm = {self._judge(interpretation, len(self.counted)) for interpretation in self.counted}
@@ -323,7 +357,7 @@ class Claim:
     def against(self, interpretation: str) -> tuple[Measurement, ...]:
         """Return the pieces that refute the claim under an interpretation, the furthest outside first."""
         pieces = self.under(interpretation)
-        outside = [e for e in pieces if e.side(len(pieces)) == "outside" and not e.untrained]
+        outside = [e for e in pieces if e.side(len(pieces)) == "outside" and not (e.untrained or e.beyond_reach)]
         return tuple(sorted(outside, key=_clearance))
 
     def summary(self, *, judged: bool = True) -> str:
@@ -352,7 +386,7 @@ class Claim:
             return f"{interpretation}{noted}: {pieces[0].sentence}{pieces[0].remark(1)}"
         refuted, remarks = (
             self.against(interpretation),
-            [e.remark(len(pieces)) for e in pieces if not e.measured or e.untrained],
+            [e.remark(len(pieces)) for e in pieces if not e.measured or e.untrained or e.beyond_reach],
         )
         against = f"; refuted by {refuted[0].sentence}" if refuted else next(filter(None, remarks), "")
         return f"{interpretation}{noted}: {ranges(pieces)}{against}"
@@ -374,6 +408,8 @@ class Claim:
     def _measurement(self, piece: Measurement, judged: bool) -> dict[str, Any]:
         """Return a measurement as JSON data; `side` is that of the interval, if outside corrected for their number."""
         result = dataclasses.asdict(piece)
+        if piece.reach is None:
+            del result["reach"]
         if judged:
             corrected = piece.side(len(self.under(piece.interpretation)))
             result["side"] = "inside" if piece.side() == "inside" else corrected

@@ -31,7 +31,8 @@ RULE = (
     "another, "
     "corrected for the number of interpretations as well; it is assumed or fitted when the input was made from the "
     "claim, and "
-    "not trained when its policy has not met the criterion of its training, or is not the one that the paper means."
+    "not trained when its policy has not met the criterion of its training, or is not the one that the paper means; "
+    "and excluded by the simulator when no scheduler could satisfy it there."
 )
 NO_VERDICTS = (
     "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Where a "

@@ -31,6 +31,8 @@ class Piece:
         idle: Reason why the question does not arise here; the piece is then ignored.
         repeats: Kind of the values if they are not of different workloads; the piece is then ignored.
         trainings: The values are one per training of a policy, to be listed one by one (see `papers/trainings.py`).
+        reach: Means that any scheduler could reach in this simulator and condition, such as `Bound(high=96.4)`; None if
+            unknown. State it only if it is certain.
     """
 
     interpretation: str
@@ -44,6 +46,7 @@ class Piece:
     idle: str = ""
     repeats: str = ""
     trainings: bool = False
+    reach: Bound | None = None
 
     def measurements(self) -> Measurement:
         """Return the piece with its mean and interval."""
@@ -54,7 +57,7 @@ class Piece:
                 each = tuple(float(value) for value in result if value is not None)
             result = over_trainings(each) if self.trainings else estimate(result)
         display = (self.unit, self.printed, self.lower_bound, self.untrained, self.idle, self.repeats)
-        return Measurement(self.interpretation, self.what, result, self.bound, *display, each)
+        return Measurement(self.interpretation, self.what, result, self.bound, *display, each, self.reach)
 
 
 #: From an experiment's measurements to the pieces of evidence.

@@ -208,6 +208,55 @@ def test_verdicts_combine_evidence_and_readings(pieces):
         assert found.verdict == ("undecided" if "undecided" in among else "depends on the interpretation")
 
 
+# -- what any scheduler could reach -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bound", "reach", "beyond"),
+    [
+        (Bound(low=110.0), Bound(high=96.4), True),
+        (Bound(low=90.0), Bound(high=96.4), False),
+        (Bound(low=96.4), Bound(high=96.4), False),
+        (Bound(low=96.4, strict=True), Bound(high=96.4), True),
+        (Bound(105.0, 115.0), Bound(0.0, 96.4), True),
+        (Bound(high=3.0), Bound(low=4.0), True),
+        (Bound(high=3.0), Bound(high=4.0), False),
+        (Bound(low=110.0), Bound(), False),
+    ],
+)
+def test_a_bound_beyond_reach_is_excluded_by_the_simulator(bound, reach, beyond):
+    piece = Measurement("Z", "what", None, bound, reach=reach)
+    assert piece.beyond_reach == beyond
+    assert Claim("c", "text", "here", "tested", (piece,)).verdict == (
+        "excluded by the simulator" if beyond else "not measured"
+    )
+
+
+def test_a_measurement_beyond_reach_refutes_nothing_and_another_does():
+    low = Measurement("A", "deadlines", Estimate(80.0, 1.0, 5), Bound(low=110.0), "%", reach=Bound(high=96.4))
+
+    def verdict(*pieces):
+        return Claim("c", "text", "here", "tested", pieces).verdict
+
+    assert verdict(dataclasses.replace(low, reach=None)) == "does not hold"
+    assert verdict(low) == "excluded by the simulator"
+    assert verdict(low, measurements("A", GOOD)) == "excluded by the simulator"
+    assert verdict(low, measurements("A", None)) == "excluded by the simulator"
+    assert verdict(low, measurements("A", BAD)) == "does not hold"
+    assert verdict(low, measurements("B", GOOD)) == verdict(low, measurements("B", BAD)) == "excluded by the simulator"
+    assert verdict(dataclasses.replace(low, idle="no job waits"), measurements("A", GOOD)) == "holds"
+    found = Claim("c", "text", "here", "tested", (low, measurements("A", GOOD)))
+    assert "excluded by the simulator: any scheduler has at most 96.4" in found.told("A")
+    assert found.to_json()["measurements"][0]["reach"] == {"low": None, "high": 96.4, "strict": False}
+    assert "reach" not in found.to_json()["measurements"][1]
+
+
+def test_a_reach_that_the_measurement_exceeds_is_refused():
+    assert Piece("Z", "what", [96.4, 96.4], POSITIVE, reach=Bound(high=96.4)).measurements().reach == Bound(high=96.4)
+    with pytest.raises(ValueError, match=r"measured 97, expected a mean within its reach: at most 96.4"):
+        Piece("Z", "what", [97.0, 97.0], POSITIVE, reach=Bound(high=96.4)).measurements()
+
+
 # -- where a claim's input comes from, and what is printed ------------------------------------------------------------
 
 
