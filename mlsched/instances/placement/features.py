@@ -14,11 +14,11 @@ Rng = np.random.Generator
 JOBS = ("job_type", "job_speed", "job_workers", "job_ps", "worker_demand", "ps_demand")
 
 
-def _one(values: Any, rng: Rng) -> int:
+def _random_index(values: Any, rng: Rng) -> int:
     return int(rng.integers(len(values)))
 
 
-def _set(instance: Instance, at: Any, **values: Any) -> Instance:
+def _with_entries(instance: Instance, at: Any, **values: Any) -> Instance:
     changed = {name: getattr(instance, name).copy() for name in values}
     for name, value in values.items():
         changed[name][at] = value
@@ -32,7 +32,7 @@ def _three_jobs(instance: Instance, rng: Rng) -> Instance:
     )
 
 
-def _running(instance: Instance, rng: Rng) -> Instance:
+def _running_job(instance: Instance, rng: Rng) -> Instance:
     """Add a running job with a worker on one server and, with probability 1/2, a worker elsewhere."""
     workers = np.zeros((1, len(instance.server_free)), dtype=np.int64)
     workers[0, rng.integers(len(instance.server_free), size=int(rng.integers(1, 3)))] = 1
@@ -45,7 +45,7 @@ def _running(instance: Instance, rng: Rng) -> Instance:
     )
 
 
-def _apart(instance: Instance, rng: Rng) -> Instance:
+def _separate_types(instance: Instance, rng: Rng) -> Instance:
     """Separate two types, or one type from itself: they never share a server."""
     one, other = rng.integers(len(instance.types), size=2)
     apart = instance.apart.copy()
@@ -54,11 +54,11 @@ def _apart(instance: Instance, rng: Rng) -> Instance:
 
 
 def _all_reduce(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance.job_type, rng), job_ps=0)
+    return _with_entries(instance, _random_index(instance.job_type, rng), job_ps=0)
 
 
 def _several_tasks(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance.job_type, rng), job_workers=2, job_ps=2)
+    return _with_entries(instance, _random_index(instance.job_type, rng), job_workers=2, job_ps=2)
 
 
 def _most_jobs(instance: Instance, rng: Rng) -> Instance:
@@ -83,20 +83,22 @@ def _two_resources(instance: Instance, rng: Rng) -> Instance:
 
 
 def _full_server(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance.server_free, rng), server_free=0)
+    return _with_entries(instance, _random_index(instance.server_free, rng), server_free=0)
 
 
 def _fits_nowhere(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance.job_type, rng), worker_demand=instance.server_free.max(axis=0) + 1)
+    return _with_entries(
+        instance, _random_index(instance.job_type, rng), worker_demand=instance.server_free.max(axis=0) + 1
+    )
 
 
 def _interference(instance: Instance, rng: Rng) -> Instance:
     one, other = rng.integers(len(instance.types), size=2)
-    return _set(instance, (one, other), sigma_worker=500_000, sigma_ps=250_000)
+    return _with_entries(instance, (one, other), sigma_worker=500_000, sigma_ps=250_000)
 
 
-def _network(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance.types, rng), rho_ps=400_000, rho_worker=300_000)
+def _slow_network(instance: Instance, rng: Rng) -> Instance:
+    return _with_entries(instance, _random_index(instance.types, rng), rho_ps=400_000, rho_worker=300_000)
 
 
 def _at_tasks(instance: Instance, rng: Rng) -> Instance:
@@ -104,13 +106,13 @@ def _at_tasks(instance: Instance, rng: Rng) -> Instance:
 
 
 def _needs_nothing(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance.job_type, rng), ps_demand=0, job_ps=1)
+    return _with_entries(instance, _random_index(instance.job_type, rng), ps_demand=0, job_ps=1)
 
 
 FEATURES = {
     "three new jobs": Feature(lambda i: len(i.job_type) >= 3, _three_jobs),
-    "running job": Feature(lambda i: len(i.run_type) > 0, _running),
-    "types apart": Feature(lambda i: bool(i.apart.any()), _apart),
+    "running job": Feature(lambda i: len(i.run_type) > 0, _running_job),
+    "types apart": Feature(lambda i: bool(i.apart.any()), _separate_types),
     "all-reduce job": Feature(lambda i: bool((i.job_ps == 0).any()), _all_reduce),
     "several workers and PSs": Feature(lambda i: bool(((i.job_workers > 1) & (i.job_ps > 1)).any()), _several_tasks),
     "limit of concurrent jobs": Feature(lambda i: i.most_jobs < len(i.run_type) + len(i.job_type), _most_jobs),
@@ -121,7 +123,7 @@ FEATURES = {
         lambda i: any((d > i.server_free).any(axis=1).all() for d in i.worker_demand), _fits_nowhere
     ),
     "interference": Feature(lambda i: bool(i.sigma_worker.any() or i.linear.any() or i.quadratic.any()), _interference),
-    "cost of being apart": Feature(lambda i: bool(i.rho_ps.any() or i.rho_worker.any()), _network),
+    "cost of being apart": Feature(lambda i: bool(i.rho_ps.any() or i.rho_worker.any()), _slow_network),
     "network cost at all tasks": Feature(lambda i: i.network_at == "tasks", _at_tasks),
     "PS that needs nothing": Feature(
         lambda i: bool(((i.ps_demand == 0).all(axis=1) & (i.job_ps > 0)).any()), _needs_nothing

@@ -123,7 +123,7 @@ def read_gavel(
     else:
         fits = is_measured & (apart == 0)
         sigma[~is_measured] = round(float(sigma[fits].mean())) if fits.any() else 0
-    return Measured(types, sigma, apart, _network(path, data, gpu, types), coverage)
+    return Measured(types, sigma, apart, _network_slowdown(path, data, gpu, types), coverage)
 
 
 @validate_arguments
@@ -176,7 +176,7 @@ def generate_measured(
     )
 
 
-def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) -> IntArray:
+def _network_slowdown(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) -> IntArray:
     """Return rho_worker of each type: GPUs of one machine against GPUs of two; 0 without a measurement."""
     near = {key_of(path, text): entry for text, entry in data[gpu].items()}
     far = {key_of(path, text): entry for text, entry in data.get(f"{gpu}_unconsolidated", {}).items()}

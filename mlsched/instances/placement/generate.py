@@ -56,14 +56,14 @@ def generate(
     """
     check_size("jobs x servers", (jobs + contention * servers * SERVER[0] / WORKER[0]) * servers)
     draw = _Jobs(rng, most_tasks, all_reduce, longest)
-    new = [draw.one() for _ in range(jobs)]
+    new = [draw.draw_job() for _ in range(jobs)]
     free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
     demand_cores = sum(WORKER[0] * job["workers"] + PS[0] * job["ps"] for job in new)
     running: list[dict[str, Any]] = []
     # A cap on concurrent jobs leaves room for at least one new job; otherwise the plan would be trivial.
     while demand_cores < contention * servers * SERVER[0] and len(running) + 1 < most_jobs:
-        job = draw.one()
-        if not _settle(rng, free, job):
+        job = draw.draw_job()
+        if not _place_running_job(rng, free, job):
             break
         demand_cores += WORKER[0] * job["workers"] + PS[0] * job["ps"]
         running.append(job)
@@ -74,14 +74,14 @@ def generate(
         **interference(model, sigma_scale),
         run_type=ints(job["type"] for job in running),
         run_speed=ints(job["speed"] for job in running),
-        run_workers=_table([job["on"][0] for job in running], servers),
-        run_ps=_table([job["on"][1] for job in running], servers),
+        run_workers=_integer_table([job["on"][0] for job in running], servers),
+        run_ps=_integer_table([job["on"][1] for job in running], servers),
         job_type=ints(job["type"] for job in new),
         job_speed=ints(job["speed"] for job in new),
         job_workers=ints(job["workers"] for job in new),
         job_ps=ints(job["ps"] for job in new),
-        worker_demand=_table([worker_demand(job["type"]) for job in new], len(RESOURCES)),
-        ps_demand=_table([PS for _ in new], len(RESOURCES)),
+        worker_demand=_integer_table([worker_demand(job["type"]) for job in new], len(RESOURCES)),
+        ps_demand=_integer_table([PS for _ in new], len(RESOURCES)),
         most_jobs=most_jobs,
         most_new=most_new,
     )
@@ -103,7 +103,7 @@ class _Jobs:
     def __init__(self, rng: np.random.Generator, most: int, all_reduce: float, longest: int) -> None:
         self.rng, self.most, self.all_reduce, self.longest = rng, most, all_reduce, longest
 
-    def one(self) -> dict[str, Any]:
+    def draw_job(self) -> dict[str, Any]:
         kind = int(self.rng.integers(len(MODELS)))
         workers, ps = (int(n) for n in self.rng.integers(1, self.most + 1, 2))
         if self.rng.uniform() < self.all_reduce:
@@ -112,7 +112,7 @@ class _Jobs:
         return {"type": kind, "workers": workers, "ps": ps, "speed": speed}
 
 
-def _settle(rng: np.random.Generator, free: IntArray, job: dict[str, Any]) -> bool:
+def _place_running_job(rng: np.random.Generator, free: IntArray, job: dict[str, Any]) -> bool:
     """Place a running job task by task, packing or balancing, and reduce `free`; False if it does not fit."""
     remaining, packing = free.copy(), bool(rng.integers(2))
     on = np.zeros((2, len(free)), dtype=np.int64)
@@ -131,5 +131,5 @@ def _settle(rng: np.random.Generator, free: IntArray, job: dict[str, Any]) -> bo
     return True
 
 
-def _table(rows: list[Any], width: int) -> IntArray:
+def _integer_table(rows: list[Any], width: int) -> IntArray:
     return np.array(rows, dtype=np.int64).reshape(len(rows), width)

@@ -100,14 +100,14 @@ class Instance(contract.Instance):
             raise InvalidInput("server_capacity: has no server, expected at least one")
         types = len(self.types)
         for name in ("run_type", "job_type"):
-            _first(
+            _refuse_first_of(
                 getattr(self, name) >= types, name, getattr(self, name), f"expected below {types} (the number of types)"
             )
-        _first(
+        _refuse_first_of(
             self.server_free > self.server_capacity, "server_free", self.server_free, "expected at most server_capacity"
         )
-        _first(self.apart != self.apart.T, "apart", self.apart, "expected symmetric")
-        _first(
+        _refuse_first_of(self.apart != self.apart.T, "apart", self.apart, "expected symmetric")
+        _refuse_first_of(
             self.run_workers.sum(axis=1) < 1,
             "run_workers",
             self.run_workers.sum(axis=1),
@@ -197,7 +197,7 @@ class Instance(contract.Instance):
         return copied
 
 
-def _first(wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArray, rule: str) -> None:
+def _refuse_first_of(wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArray, rule: str) -> None:
     """Raise InvalidInput for the first entry of `values` marked `wrong`, if there is one."""
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])

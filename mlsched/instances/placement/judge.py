@@ -67,7 +67,7 @@ def _overfull(instance: Instance, plan: Plan) -> list[str]:
     need = [[0] * len(instance.resources) for _ in instance.server_free]
     for j in range(len(instance.job_type)):
         a_worker, a_ps = instance.worker_demand[j].tolist(), instance.ps_demand[j].tolist()
-        for s, (w, p) in _parts(plan.workers[j].tolist(), plan.ps[j].tolist()).items():
+        for s, (w, p) in _hosted_parts(plan.workers[j].tolist(), plan.ps[j].tolist()).items():
             for r in range(len(instance.resources)):
                 need[s][r] += w * a_worker[r] + p * a_ps[r]
     faults = []
@@ -89,7 +89,7 @@ def _too_many(instance: Instance, plan: Plan) -> list[str]:
     return faults
 
 
-def _parts(workers: list[int], ps: list[int]) -> dict[int, tuple[int, int]]:
+def _hosted_parts(workers: list[int], ps: list[int]) -> dict[int, tuple[int, int]]:
     """Return the (workers, PSs) of a job by server, for the servers that host a part of it."""
     return {s: (w, p) for s, (w, p) in enumerate(zip(workers, ps, strict=True)) if w + p > 0}
 
@@ -100,16 +100,16 @@ def _concurrent(instance: Instance, plan: Plan) -> list[Job]:
     for i in range(len(instance.run_type)):
         workers, ps = instance.run_workers[i].tolist(), instance.run_ps[i].tolist()
         kind, speed = int(instance.run_type[i]), int(instance.run_speed[i])
-        jobs.append(Job(f"running job {i}", False, kind, speed, sum(workers), sum(ps), _parts(workers, ps)))
+        jobs.append(Job(f"running job {i}", False, kind, speed, sum(workers), sum(ps), _hosted_parts(workers, ps)))
     for j in range(len(instance.job_type)):
         workers, ps = plan.workers[j].tolist(), plan.ps[j].tolist()
         if any(workers):
             kind, speed = int(instance.job_type[j]), int(instance.job_speed[j])
-            jobs.append(Job(f"job {j}", True, kind, speed, sum(workers), sum(ps), _parts(workers, ps)))
+            jobs.append(Job(f"job {j}", True, kind, speed, sum(workers), sum(ps), _hosted_parts(workers, ps)))
     return jobs
 
 
-def _hosted(instance: Instance, jobs: list[Job]) -> list[list[Job]]:
+def _hosted_jobs(instance: Instance, jobs: list[Job]) -> list[list[Job]]:
     """Return the jobs with a part on each server, in the order of `jobs`."""
     here: list[list[Job]] = [[] for _ in instance.server_free]
     for job in jobs:
@@ -120,7 +120,7 @@ def _hosted(instance: Instance, jobs: list[Job]) -> list[list[Job]]:
 
 def _together(instance: Instance, plan: Plan) -> list[str]:
     faults = []
-    for s, here in enumerate(_hosted(instance, _concurrent(instance, plan))):
+    for s, here in enumerate(_hosted_jobs(instance, _concurrent(instance, plan))):
         for k, one in enumerate(here):
             for other in here[k + 1 :]:  # running jobs come first: a new job is the second
                 if other.new and int(instance.apart[one.kind, other.kind]):
@@ -139,7 +139,7 @@ def speeds(instance: Instance, plan: Plan) -> list[int]:
     if malformed := _malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     jobs = _concurrent(instance, plan)
-    here = _hosted(instance, jobs)
+    here = _hosted_jobs(instance, jobs)
     speed_of = [job.speed * 1000 // max(_slowdown(instance, job, here[s], s) for s in job.parts) for job in jobs]
     placed = iter(speed_of[len(instance.run_type) :])
     waits = [not any(plan.workers[j].tolist()) for j in range(len(instance.job_type))]

@@ -73,24 +73,24 @@ def interference(kind: str, scale: float = 1.0) -> dict[str, Any]:
     linear = np.array(LINEAR) * scale * (kind == "linear")
     squares = np.array(QUADRATIC) * scale * (kind == "quadratic")
     quadratic = np.zeros((count, 2, 2), dtype=np.int64)
-    quadratic[:, 0, 0], quadratic[:, 1, 1] = _round(squares[:, 0]), _round(squares[:, 1])
-    quadratic[:, 0, 1] = _round(squares[:, 2])
+    quadratic[:, 0, 0], quadratic[:, 1, 1] = _to_millionths(squares[:, 0]), _to_millionths(squares[:, 1])
+    quadratic[:, 0, 1] = _to_millionths(squares[:, 2])
     return {
         "types": tuple(m.name for m in MODELS),
         "pressures": PRESSURES,
-        "sigma_worker": _round(pairs * WORKER_SHARE),
-        "sigma_ps": _round(pairs * (1 - WORKER_SHARE)),
+        "sigma_worker": _to_millionths(pairs * WORKER_SHARE),
+        "sigma_ps": _to_millionths(pairs * (1 - WORKER_SHARE)),
         "apart": np.zeros((count, count), dtype=np.int64),
         "use_worker": np.array([(m.cpu, m.bandwidth) for m in MODELS], dtype=np.int64),
         # A PS uses few cycles, but as much network traffic as the workers it serves.
         "use_ps": np.array([(m.cpu // 3, m.bandwidth) for m in MODELS], dtype=np.int64),
-        "linear": _round(linear),
+        "linear": _to_millionths(linear),
         "quadratic": quadratic,
         "rho_ps": ints(round(million * (m.local / m.remote - 1)) for m in MODELS),
         "rho_worker": ints(round(million * (m.local / m.remote - 1)) for m in MODELS),
     }
 
 
-def _round(values: Any) -> IntArray:
+def _to_millionths(values: Any) -> IntArray:
     """Convert slowdowns to millionths, rounded to nearest."""
     return np.asarray(np.rint(values * 10**6), dtype=np.int64)

@@ -14,14 +14,14 @@ AMOUNTS = ("server_capacity", "server_free", "worker_demand", "ps_demand")
 RATES = ("sigma_worker", "sigma_ps", "linear", "quadratic", "rho_ps", "rho_worker")
 
 
-def _some(instance: Instance, chosen: Any) -> dict[str, Any]:
+def _columns_of_jobs(instance: Instance, chosen: Any) -> dict[str, Any]:
     return {name: getattr(instance, name)[chosen] for name in JOBS}
 
 
 def _relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
     servers, runs = rng.permutation(len(instance.server_free)), rng.permutation(len(instance.run_type))
     return instance.replace(
-        **_some(instance, rng.permutation(len(instance.job_type))),
+        **_columns_of_jobs(instance, rng.permutation(len(instance.job_type))),
         server_capacity=instance.server_capacity[servers],
         server_free=instance.server_free[servers],
         run_type=instance.run_type[runs],
@@ -41,8 +41,8 @@ def _another_server(instance: Instance, rng: np.random.Generator) -> Instance:
     )
 
 
-def _fewer(instance: Instance, rng: np.random.Generator) -> Instance | None:
-    return instance.replace(**_some(instance, slice(-1))) if len(instance.job_type) > 1 else None
+def _without_last_job(instance: Instance, rng: np.random.Generator) -> Instance | None:
+    return instance.replace(**_columns_of_jobs(instance, slice(-1))) if len(instance.job_type) > 1 else None
 
 
 def _larger_units(instance: Instance, rng: np.random.Generator) -> Instance:
@@ -58,7 +58,9 @@ RELATIONS = {
         "servers and jobs only change their numbers", _relabelled, {"total_speed": "equal"}
     ),
     "another server": MetamorphicRelation("an empty server is added", _another_server, {"total_speed": "no worse"}),
-    "fewer jobs": MetamorphicRelation("the last new job is taken away", _fewer, {"total_speed": "no better"}),
+    "fewer jobs": MetamorphicRelation(
+        "the last new job is taken away", _without_last_job, {"total_speed": "no better"}
+    ),
     "larger units": MetamorphicRelation(
         "all amounts are three times as large", _larger_units, {"total_speed": "equal"}
     ),

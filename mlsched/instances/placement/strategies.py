@@ -59,11 +59,11 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
             rho_ps=table(rate, types),
             rho_worker=table(rate, types),
             run_type=table(st.integers(0, types - 1), running),
-            run_speed=table(_speeds(), running),
+            run_speed=table(_speed_values(), running),
             run_workers=run_workers,
             run_ps=table(one_of(0, 0, 1), running, m),
             job_type=table(st.integers(0, types - 1), n),
-            job_speed=table(_speeds(), n),
+            job_speed=table(_speed_values(), n),
             job_workers=table(st.integers(1, tasks), n),
             job_ps=table(st.integers(0, tasks), n),
             worker_demand=table(one_of(0, 1, 1, 2), n, k),
@@ -73,7 +73,7 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
             network_at=draw(one_of("workers", "tasks")),
         )
 
-    def _speeds() -> SearchStrategy[Any]:
+    def _speed_values() -> SearchStrategy[Any]:
         return one_of(0, 1, 7, 250_000, 1_000_000)
 
     return draw_instance()

@@ -64,7 +64,7 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.set(
         xlabel="node; of each resource: before | after",
         ylabel="share of capacity",
-        title=f"{_said('suspended', sorted(victims))}; {_said('TE jobs wait', np.flatnonzero(plan.te_node < 0))}"
+        title=f"{_text_of_numbers('suspended', sorted(victims))}; {_text_of_numbers('TE jobs wait', np.flatnonzero(plan.te_node < 0))}"
         + (f"; {len(nodes)} of {count} nodes" if len(nodes) < count else ""),
         ylim=(0, 1.15),
     )
@@ -108,7 +108,7 @@ class _Stack:
             level += share
 
 
-def _said(what: str, numbers: Sequence[int] | Any) -> str:
+def _text_of_numbers(what: str, numbers: Sequence[int] | Any) -> str:
     """Format "suspended: 2, 3", or the count if there are many."""
     many = [str(n) for n in numbers]
     return f"{what}: {', '.join(many) if 0 < len(many) <= 12 else len(many) or 'none'}"

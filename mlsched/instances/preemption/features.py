@@ -13,7 +13,7 @@ JOBS = ("job_node", "job_demand", "job_grace", "job_preemptions", "job_remaining
 NODES = ("node_capacity", "node_free", "node_draining")
 
 
-def _changed(values: IntArray, at: int, value: int | IntArray) -> IntArray:
+def _with_entry(values: IntArray, at: int, value: int | IntArray) -> IntArray:
     changed = values.copy()
     changed[at] = value
     return changed
@@ -32,15 +32,15 @@ def _draining(instance: Instance, rng: Rng) -> Instance:
     amount = (instance.node_free[node] + 1) // 2
     grown = np.where(amount == 0, 1, 0)
     return instance.replace(
-        node_free=_changed(instance.node_free, node, instance.node_free[node] - amount),
-        node_draining=_changed(instance.node_draining, node, instance.node_draining[node] + amount + grown),
-        node_capacity=_changed(instance.node_capacity, node, instance.node_capacity[node] + grown),
+        node_free=_with_entry(instance.node_free, node, instance.node_free[node] - amount),
+        node_draining=_with_entry(instance.node_draining, node, instance.node_draining[node] + amount + grown),
+        node_capacity=_with_entry(instance.node_capacity, node, instance.node_capacity[node] + grown),
     )
 
 
 def _exhausted(instance: Instance, rng: Rng) -> Instance:
     job = int(rng.integers(len(instance.job_node)))
-    return instance.replace(job_preemptions=_changed(instance.job_preemptions, job, instance.preemption_limit))
+    return instance.replace(job_preemptions=_with_entry(instance.job_preemptions, job, instance.preemption_limit))
 
 
 def _preempted_before(instance: Instance, rng: Rng) -> Instance:
@@ -48,13 +48,13 @@ def _preempted_before(instance: Instance, rng: Rng) -> Instance:
     job = int(rng.integers(len(instance.job_node)))
     limit = instance.preemption_limit + 1
     return instance.replace(
-        preemption_limit=limit, job_preemptions=_changed(instance.job_preemptions, job, int(rng.integers(1, limit)))
+        preemption_limit=limit, job_preemptions=_with_entry(instance.job_preemptions, job, int(rng.integers(1, limit)))
     )
 
 
 def _no_grace(instance: Instance, rng: Rng) -> Instance:
     job = int(rng.integers(len(instance.job_node)))
-    return instance.replace(job_grace=_changed(instance.job_grace, job, 0))
+    return instance.replace(job_grace=_with_entry(instance.job_grace, job, 0))
 
 
 def _two_resources(instance: Instance, rng: Rng) -> Instance:
@@ -92,13 +92,13 @@ def _exact_fit(instance: Instance, rng: Rng) -> Instance:
     room = instance.node_free + instance.node_draining
     node = int(room.sum(axis=1).argmax())
     te = int(rng.integers(len(instance.te_demand)))
-    return instance.replace(te_demand=_changed(instance.te_demand, te, room[node]))
+    return instance.replace(te_demand=_with_entry(instance.te_demand, te, room[node]))
 
 
 def _needs_nothing_of_one(instance: Instance, rng: Rng) -> Instance:
     te = int(rng.integers(len(instance.te_demand)))
-    demand = _changed(instance.te_demand[te], int(rng.integers(len(instance.resources))), 0)
-    return instance.replace(te_demand=_changed(instance.te_demand, te, demand))
+    demand = _with_entry(instance.te_demand[te], int(rng.integers(len(instance.resources))), 0)
+    return instance.replace(te_demand=_with_entry(instance.te_demand, te, demand))
 
 
 def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
@@ -107,7 +107,7 @@ def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
     node = int(instance.job_node[job])
     fields = {name: np.concatenate([getattr(instance, name), getattr(instance, name)[job : job + 1]]) for name in JOBS}
     capacity = instance.node_capacity[node] + instance.job_demand[job]
-    return instance.replace(**fields, node_capacity=_changed(instance.node_capacity, node, capacity), max_size=0)
+    return instance.replace(**fields, node_capacity=_with_entry(instance.node_capacity, node, capacity), max_size=0)
 
 
 def _others_run(instance: Instance, rng: Rng) -> Instance:

@@ -79,7 +79,7 @@ def generate(
     if fill == "first-fit":
         job_node, job_demand, unused, asking = _state.asking(rng, nodes, jobs, te_scale)
     else:
-        job_node, job_demand, unused = _packed(rng, capacity, jobs)
+        job_node, job_demand, unused = _packed_nodes(rng, capacity, jobs)
     free = np.floor(unused * rng.uniform(0, 1, unused.shape) ** (saturation / (1.001 - saturation))).astype(np.int64)
     grace = np.ceil(truncated_normal(rng, 3, 1.25, 0, longest_grace, jobs)) * 60
     at_limit = rng.uniform(size=jobs) < limit_share
@@ -105,7 +105,7 @@ def generate(
     )
 
 
-def _packed(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tuple[IntArray, IntArray, IntArray]:
+def _packed_nodes(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tuple[IntArray, IntArray, IntArray]:
     """Put `jobs` random BE jobs on random nodes, each cut to the node's free room; also return the final free room."""
     remaining = capacity.copy()
     demands = draw_demand(rng, BE_DEMAND, jobs)

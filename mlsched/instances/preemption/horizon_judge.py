@@ -69,17 +69,17 @@ class Run:
         Something always happens before: a job without room waits for a job on a node, and every job leaves its node.
         """
         while True:
-            asking = self._serve()
+            asking = self._serve_queue()
             if asking is not None:
                 return asking
             if len(self.finish) == len(self.horizon.submit):
                 return None
-            times = [self._leaves(job) for job in self.node] + [int(self.horizon.submit[j]) for j in self.coming]
+            times = [self._leaving_time(job) for job in self.node] + [int(self.horizon.submit[j]) for j in self.coming]
             tick = self.horizon.tick
             self.now = -(-max(min(times), self.now + 1) // tick) * tick
             for job in sorted(self.node):
-                if self._leaves(job) <= self.now:
-                    self._leave(job, self._leaves(job))
+                if self._leaving_time(job) <= self.now:
+                    self._leave_node(job, self._leaving_time(job))
             self.waiting += [j for j in self.coming if self.horizon.submit[j] <= self.now]
             self.coming = [j for j in self.coming if self.horizon.submit[j] > self.now]
 
@@ -91,7 +91,7 @@ class Run:
     def fits(self, job: int, node: int, victims: list[int]) -> bool:
         """Check that the job fits on a node without these and all earlier victims."""
         staying = [j for j in self.node if j not in self.signal and j not in victims]
-        return self._room(job, node, staying)
+        return self._check_room(job, node, staying)
 
     def faults(self, asking: int, node: int, victims: list[int]) -> list[str]:
         """Return the faults of a decision under rule 4."""
@@ -127,11 +127,11 @@ class Run:
             self.signal[job] = self.now
         for job in victims:
             if not self.horizon.grace[job]:
-                self._leave(job, self.now)
+                self._leave_node(job, self.now)
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
-    def _room(self, job: int, node: int, holders: list[int]) -> bool:
+    def _check_room(self, job: int, node: int, holders: list[int]) -> bool:
         """Check rule 2: the job fits beside these jobs on the node."""
         h = self.horizon
         for r in range(len(h.resources)):
@@ -140,14 +140,14 @@ class Run:
                 return False
         return True
 
-    def _serve(self) -> int | None:
+    def _serve_queue(self) -> int | None:
         """Serve the queue by rules 2, 3 and 5; return a TE job that requests a decision, or None."""
         victims = set(self.suspended)
         for job in sorted(self.waiting, key=lambda j: (not self.horizon.te[j], j not in victims, j)):
             order = list(range(len(self.horizon.node_capacity)))
             if job in self.promised:
                 order.insert(0, self.promised[job])
-            host = next((n for n in order if self._room(job, n, list(self.node))), None)
+            host = next((n for n in order if self._check_room(job, n, list(self.node))), None)
             if host is None:
                 asks = self.horizon.te[job] and job not in self.promised and not self.refused
                 return job if asks else None
@@ -158,7 +158,7 @@ class Run:
                 self.intervals.append(self.now - self.suspended.pop(job))
         return None
 
-    def _leaves(self, job: int) -> int:
+    def _leaving_time(self, job: int) -> int:
         """Return when a job leaves its node, by rules 1 and 6."""
         completion = self.start[job] + self.remaining[job]
         if job not in self.signal:
@@ -166,7 +166,7 @@ class Run:
         grace_end = self.signal[job] + int(self.horizon.grace[job])
         return grace_end if self.horizon.during_grace == "paused" else min(completion, grace_end)
 
-    def _leave(self, job: int, time: int) -> None:
+    def _leave_node(self, job: int, time: int) -> None:
         h, signal = self.horizon, self.signal.pop(job, None)
         worked = time - self.start[job]
         if signal is not None and not h.grace[job]:

@@ -122,7 +122,7 @@ class Instance(contract.Instance):
                 raise InvalidInput(f"{name}: {value}, expected at least {minimum}, the largest among the listed jobs")
 
     @functools.cached_property
-    def _size(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _relative_size(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         return sizes(self.job_demand, self.node_capacity[self.job_node])
 
     @functools.cached_property
@@ -135,7 +135,7 @@ class Instance(contract.Instance):
 
     def scores(self, s: float) -> IntArray:
         """Compute Eq. 3 in millionths for another weight `s` of the grace period."""
-        relative = self._size * SIZE_UNIT / max(self.max_size, 1) + s * self.job_grace / max(self.max_grace, 1)
+        relative = self._relative_size * SIZE_UNIT / max(self.max_size, 1) + s * self.job_grace / max(self.max_grace, 1)
         return np.rint(SCORE_UNIT * relative).astype(np.int64)
 
     @functools.cached_property

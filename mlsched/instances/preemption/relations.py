@@ -34,7 +34,7 @@ def _another_node(instance: Instance, rng: np.random.Generator) -> Instance:
     )
 
 
-def _fewer(instance: Instance, rng: np.random.Generator) -> Instance:
+def _without_last_te_job(instance: Instance, rng: np.random.Generator) -> Instance:
     return instance.replace(te_demand=instance.te_demand[:-1])
 
 
@@ -55,7 +55,9 @@ RELATIONS = {
         "nodes and jobs only change their numbers", _relabelled, dict.fromkeys(ALL, "equal")
     ),
     "another node": MetamorphicRelation("an empty node is added", _another_node, dict.fromkeys(ALL, "no worse")),
-    "fewer jobs": MetamorphicRelation("the last TE job is taken away", _fewer, dict.fromkeys(ALL, "no worse")),
+    "fewer jobs": MetamorphicRelation(
+        "the last TE job is taken away", _without_last_te_job, dict.fromkeys(ALL, "no worse")
+    ),
     "larger units": MetamorphicRelation(
         "all amounts are three times as large", _larger_units, dict.fromkeys(ALL, "equal")
     ),

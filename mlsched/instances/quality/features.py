@@ -11,12 +11,12 @@ Rng = np.random.Generator
 JOBS = ("gain", "loss", "weight", "most", "waiting")
 
 
-def _one(instance: Instance, rng: Rng) -> int:
+def _random_running_job(instance: Instance, rng: Rng) -> int:
     """Draw a running job."""
     return int(rng.choice(instance.running)) if len(instance.running) else 0
 
 
-def _set(instance: Instance, name: str, at: object, value: object) -> Instance:
+def _with_entry(instance: Instance, name: str, at: object, value: object) -> Instance:
     changed = getattr(instance, name).copy()
     changed[at] = value
     return instance.replace(**{name: changed})
@@ -29,8 +29,8 @@ def _four_jobs(instance: Instance, rng: Rng) -> Instance:
     return instance.replace(**fields, cores=instance.cores + instance.least * len(copies))
 
 
-def _waiting(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, "waiting", _one(instance, rng), 1)
+def _waiting_job(instance: Instance, rng: Rng) -> Instance:
+    return _with_entry(instance, "waiting", _random_running_job(instance, rng), 1)
 
 
 def _reserved(instance: Instance, rng: Rng) -> Instance:
@@ -38,7 +38,7 @@ def _reserved(instance: Instance, rng: Rng) -> Instance:
     return instance.replace(cores=instance.cores + more, reserved=instance.reserved + more)
 
 
-def _least(instance: Instance, rng: Rng) -> Instance:
+def _larger_minimum(instance: Instance, rng: Rng) -> Instance:
     """Raise every job's minimum by one core; caps grow with it up to the width of the tables."""
     least = instance.least + 1
     most = np.minimum(np.maximum(instance.most, least), instance.gain.shape[1] - 1)
@@ -46,30 +46,30 @@ def _least(instance: Instance, rng: Rng) -> Instance:
 
 
 def _no_choice(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, "most", _one(instance, rng), instance.least)
+    return _with_entry(instance, "most", _random_running_job(instance, rng), instance.least)
 
 
 def _weighted(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, "weight", _one(instance, rng), int(rng.integers(2, 6)))
+    return _with_entry(instance, "weight", _random_running_job(instance, rng), int(rng.integers(2, 6)))
 
 
 def _weightless(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, "weight", _one(instance, rng), 0)
+    return _with_entry(instance, "weight", _random_running_job(instance, rng), 0)
 
 
 def _gains_nothing(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, "gain", _one(instance, rng), 0)
+    return _with_entry(instance, "gain", _random_running_job(instance, rng), 0)
 
 
 def _late_gain(instance: Instance, rng: Rng) -> Instance:
     """Let a job gain only with its last core."""
-    job = _one(instance, rng)
+    job = _random_running_job(instance, rng)
     gain = np.zeros(instance.gain.shape[1], dtype=np.int64)
     gain[int(instance.most[job]) :] = max(1000, int(instance.gain[job].max()))
-    return _set(instance, "gain", job, gain)
+    return _with_entry(instance, "gain", job, gain)
 
 
-def _scarce(instance: Instance, rng: Rng) -> Instance:
+def _too_few_cores(instance: Instance, rng: Rng) -> Instance:
     cores = int(instance.most[instance.running].sum()) - 1
     return instance.replace(cores=max(cores, instance.least * len(instance.running)) + instance.reserved)
 
@@ -82,7 +82,7 @@ def _beyond_the_cap(instance: Instance, rng: Rng) -> Instance:
 
 
 def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
-    job = _one(instance, rng)
+    job = _random_running_job(instance, rng)
     fields = {n: np.concatenate([getattr(instance, n), getattr(instance, n)[job : job + 1]]) for n in JOBS}
     return instance.replace(**fields, cores=instance.cores + instance.least)
 
@@ -99,9 +99,9 @@ def _has_equal_jobs(instance: Instance) -> bool:
 
 FEATURES = {
     "four jobs": Feature(lambda i: len(i.most) >= 4, _four_jobs),
-    "waiting job": Feature(lambda i: bool(i.waiting.any()), _waiting),
+    "waiting job": Feature(lambda i: bool(i.waiting.any()), _waiting_job),
     "reserved cores": Feature(lambda i: i.reserved > 0, _reserved),
-    "least above one": Feature(lambda i: i.least >= 2, _least),
+    "least above one": Feature(lambda i: i.least >= 2, _larger_minimum),
     "job without a choice": Feature(lambda i: bool((i.most[i.running] == i.least).any()), _no_choice),
     "important job": Feature(lambda i: bool((i.weight > 1).any()), _weighted),
     "job without weight": Feature(lambda i: bool((i.weight == 0).any()), _weightless),
@@ -109,7 +109,7 @@ FEATURES = {
         lambda i: bool((i.gain[np.arange(len(i.most)), i.most] == 0).any()), _gains_nothing
     ),
     "job that gains late": Feature(_has_late_gain, _late_gain),
-    "scarce cores": Feature(lambda i: int(i.most[i.running].sum()) > i.available, _scarce),
+    "scarce cores": Feature(lambda i: int(i.most[i.running].sum()) > i.available, _too_few_cores),
     "table beyond the cap": Feature(lambda i: bool((i.most < i.gain.shape[1] - 1).any()), _beyond_the_cap),
     "equal jobs": Feature(_has_equal_jobs, _equal_jobs),
 }

@@ -71,13 +71,13 @@ class Horizon(contract.Instance):
         if self.least > self.cores:
             raise InvalidInput(f"least: {self.least}, expected at most the {self.cores} cores")
         # One job after another on `least` cores ends by then.
-        longest = [-(-w * k // (1000 * self.epoch * self.least)) for w, k in self._pairs()]
+        longest = [-(-w * k // (1000 * self.epoch * self.least)) for w, k in self._work_and_iterations()]
         epochs = -(-max(self.submit.tolist(), default=0) // self.epoch) + sum(longest)
         weighted = [w * first for w, first in zip(self.weight.tolist(), self.loss[:, 0].tolist(), strict=True)]
         if (most := epochs * max(sum(weighted), 1000 * self.epoch * max(1, sum(self.weight.tolist())))) > EXACT:
             raise InvalidInput(f"total_loss can reach {most}, expected below 2^53; use fewer or shorter jobs")
 
-    def _pairs(self) -> list[tuple[int, int]]:
+    def _work_and_iterations(self) -> list[tuple[int, int]]:
         return list(zip(self.work.tolist(), self.iterations.tolist(), strict=True))
 
     def table(self, plan: Epochs) -> dict[str, Any]:

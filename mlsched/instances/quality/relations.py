@@ -12,28 +12,28 @@ from mlsched.instances.quality.instance import Instance
 JOBS = ("gain", "loss", "weight", "most", "waiting")
 
 
-def _some(instance: Instance, chosen: Any) -> Instance:
+def _restricted_to(instance: Instance, chosen: Any) -> Instance:
     return instance.replace(**{name: getattr(instance, name)[chosen] for name in JOBS})
 
 
 def _relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
-    return _some(instance, rng.permutation(len(instance.most)))
+    return _restricted_to(instance, rng.permutation(len(instance.most)))
 
 
 def _another_core(instance: Instance, rng: np.random.Generator) -> Instance:
     return instance.replace(cores=instance.cores + 1)
 
 
-def _fewer(instance: Instance, rng: np.random.Generator) -> Instance | None:
-    return _some(instance, slice(-1)) if len(instance.most) > 1 else None
+def _without_last_job(instance: Instance, rng: np.random.Generator) -> Instance | None:
+    return _restricted_to(instance, slice(-1)) if len(instance.most) > 1 else None
 
 
 def _fewer_unforced(instance: Instance, rng: np.random.Generator) -> Instance | None:
     # A job at its minimum leaves cores that may help the others more.
-    return _fewer(instance, rng) if instance.least == 0 else None
+    return _without_last_job(instance, rng) if instance.least == 0 else None
 
 
-def _weights(instance: Instance, rng: np.random.Generator) -> Instance:
+def _tripled_weights(instance: Instance, rng: np.random.Generator) -> Instance:
     return instance.replace(weight=3 * instance.weight)
 
 
@@ -44,11 +44,11 @@ RELATIONS = {
     "another core": MetamorphicRelation(
         "a core is added", _another_core, {"total_loss_reduction": "no worse", "worst_loss": "no worse"}
     ),
-    "fewer jobs": MetamorphicRelation("the last job is taken away", _fewer, {"worst_loss": "no worse"}),
+    "fewer jobs": MetamorphicRelation("the last job is taken away", _without_last_job, {"worst_loss": "no worse"}),
     "fewer jobs, none forced": MetamorphicRelation(
         "the last job is taken away, and none had to get cores", _fewer_unforced, {"total_loss_reduction": "no better"}
     ),
     "larger weights": MetamorphicRelation(
-        "all weights are three times as large", _weights, {"total_loss_reduction": 3, "worst_loss": 3}
+        "all weights are three times as large", _tripled_weights, {"total_loss_reduction": 3, "worst_loss": 3}
     ),
 }

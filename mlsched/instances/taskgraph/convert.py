@@ -77,10 +77,10 @@ def from_networkx(
     resources = _resources(nodes)
     read = _Reader(resources, len(nodes), frozenset(ignore))
     for number, graph in enumerate(jobs):
-        read.job(f"job {number}", number, graph)
+        read.read_job(f"job {number}", number, graph)
     return Instance(
         resources=resources,
-        node_capacity=_table(
+        node_capacity=_integer_table(
             [[as_int(f"nodes[{n}] {r}", node[r]) for r in resources] for n, node in enumerate(nodes)], len(resources)
         ),
         movement=movement,
@@ -115,35 +115,35 @@ class _Reader:
         self.eligible: list[list[int]] = []
         self.edges: dict[str, list[int]] = {name: [] for name in ("from", "to", *OF_EDGE)}
 
-    def job(self, where: str, number: int, graph: Any) -> None:
+    def read_job(self, where: str, number: int, graph: Any) -> None:
         if not (hasattr(graph, "adj") and graph.is_directed()):
             raise InvalidInput(
                 f"{where}: is {with_article(type(graph).__name__)}, expected a networkx DiGraph or MultiDiGraph"
             )
-        self._job_row(where, graph.graph)
+        self._read_job_row(where, graph.graph)
         first = len(self.tasks["task_job"])
         index = {name: first + i for i, name in enumerate(graph.nodes)}
         for name, attributes in graph.nodes(data=True):
-            self._task_row(f"{where}, task {name!r}", attributes)
+            self._read_task_row(f"{where}, task {name!r}", attributes)
             self.task_names.append(str(name if "name" in self.ignore else attributes.get("name", name)))
             self.tasks["task_job"].append(number)
         for tail, head, attributes in graph.edges(data=True):
-            self._known(f"{where}, edge {tail!r} -> {head!r}", attributes, OF_EDGE)
+            self._refuse_unknown(f"{where}, edge {tail!r} -> {head!r}", attributes, OF_EDGE)
             self.edges["from"].append(index[tail])
             self.edges["to"].append(index[head])
             for key, default in OF_EDGE.items():
                 value = attributes.get(key, default)
                 self.edges[key].append(as_int(f"{where}, edge {tail!r} -> {head!r}: {key}", value))
 
-    def _known(self, where: str, attributes: Mapping[str, Any], known: Iterable[str]) -> None:
+    def _refuse_unknown(self, where: str, attributes: Mapping[str, Any], known: Iterable[str]) -> None:
         for name in attributes:
             if name not in known and name not in self.ignore:
                 raise InvalidInput(
                     f"{where}: unknown attribute {name!r}; known are {', '.join(known)}; drop it or name it in ignore="
                 )
 
-    def _job_row(self, where: str, attributes: Mapping[str, Any]) -> None:
-        self._known(where, attributes, (*OF_JOB, "min_iterations", "accuracy", "name"))
+    def _read_job_row(self, where: str, attributes: Mapping[str, Any]) -> None:
+        self._refuse_unknown(where, attributes, (*OF_JOB, "min_iterations", "accuracy", "name"))
         self.job_names.append("" if "name" in self.ignore else str(attributes.get("name", "")))
         for key, default in OF_JOB.items():
             self.jobs[key].append(as_int(f"{where}: {key}", attributes.get(key, default)))
@@ -155,8 +155,8 @@ class _Reader:
             raise InvalidInput(f"{where}: accuracy has {len(row)} entries, expected {most + 1} (max_iterations + 1)")
         self.accuracy.append(row)
 
-    def _task_row(self, where: str, attributes: Mapping[str, Any]) -> None:
-        self._known(where, attributes, ("duration", "demand", "eligible", "name", *OF_TASK))
+    def _read_task_row(self, where: str, attributes: Mapping[str, Any]) -> None:
+        self._refuse_unknown(where, attributes, ("duration", "demand", "eligible", "name", *OF_TASK))
         if "duration" not in attributes:
             raise InvalidInput(f"{where}: has no 'duration'; give its ticks")
         self.tasks["duration"].append(as_int(f"{where}: duration", attributes["duration"]))
@@ -179,15 +179,15 @@ class _Reader:
         padded = [row + [row[-1]] * (width - len(row)) for row in self.accuracy]
         return {
             **self.jobs,
-            "accuracy": _table(padded, width),
+            "accuracy": _integer_table(padded, width),
             **self.tasks,
-            "demand": _table(self.demand, len(self.resources)),
-            "eligible": _table(self.eligible, self.nodes),
+            "demand": _integer_table(self.demand, len(self.resources)),
+            "eligible": _integer_table(self.eligible, self.nodes),
             **{f"edge_{name}": ints(column) for name, column in self.edges.items()},
-            **self._names(),
+            **self._names_of_parts(),
         }
 
-    def _names(self) -> dict[str, Any]:
+    def _names_of_parts(self) -> dict[str, Any]:
         """Return the names of jobs and tasks; empty if they only repeat the numbers."""
         jobs = [name or f"job {number}" for number, name in enumerate(self.job_names)]
         are_numbers = self.task_names == [str(i) for i in range(len(self.task_names))]
@@ -197,7 +197,7 @@ class _Reader:
         }
 
 
-def _table(rows: list[list[int]], width: int) -> IntArray:
+def _integer_table(rows: list[list[int]], width: int) -> IntArray:
     try:
         return np.array(rows, dtype=np.int64).reshape(len(rows), width)
     except OverflowError:

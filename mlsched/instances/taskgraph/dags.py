@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 
-def _empty(tasks: int) -> Any:
+def _graph_without_edges(tasks: int) -> Any:
     import networkx as nx
 
     graph = nx.MultiDiGraph()
@@ -22,7 +22,7 @@ def _empty(tasks: int) -> Any:
 
 def layered(rng: np.random.Generator, tasks: int, density: float = 0.3) -> Any:
     """Draw layers of random width; a task waits for one task of the layer before, and for others with `density`."""
-    graph = _empty(tasks)
+    graph = _graph_without_edges(tasks)
     before: list[int] = []
     first = 0
     while first < tasks:
@@ -37,7 +37,7 @@ def layered(rng: np.random.Generator, tasks: int, density: float = 0.3) -> Any:
 
 def fork_join(rng: np.random.Generator, tasks: int) -> Any:
     """Draw stages, each a fork into parallel tasks that one task joins, the next stage's fork."""
-    graph = _empty(tasks)
+    graph = _graph_without_edges(tasks)
     fork, used = 0, 1
     while used < tasks:
         width = min(int(rng.integers(1, max(2, round(tasks**0.5)) + 1)), tasks - used)
@@ -55,7 +55,7 @@ def series_parallel(rng: np.random.Generator, tasks: int) -> Any:
 
     In series, the last tasks of the first precede the first tasks of the second.
     """
-    graph = _empty(tasks)
+    graph = _graph_without_edges(tasks)
 
     def compose(low: int, high: int) -> tuple[list[int], list[int]]:
         """Compose the tasks low..high-1; returns the first and the last tasks."""
@@ -78,7 +78,7 @@ def random_order(rng: np.random.Generator, tasks: int, density: float = 0.2) -> 
 
     pairs = [(u, v) for v in range(tasks) for u in range(v) if rng.random() < density]
     full = nx.DiGraph(pairs)
-    graph = _empty(tasks)
+    graph = _graph_without_edges(tasks)
     graph.add_edges_from(sorted(nx.transitive_reduction(full).edges) if pairs else [])
     return graph
 

@@ -38,9 +38,9 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
         raise InvalidInput(
             f"pictures do not exist for {with_article(plan.kind)} that answers {with_article(instance.kind)}"
         )
-    rows, heights = _rows(instance, plan)
-    place = _places(rows, heights, axes)
-    runs = _runs(plan)
+    rows, heights = _rows_of_runs(instance, plan)
+    place = _heights_of_runs(rows, heights, axes)
+    runs = _runs_by_start(plan)
     due = [job for job in sorted({run[0] for run in runs}) if instance.deadline[job] < UNLIMITED]
     first = min([int(instance.arrival.min(initial=UNLIMITED)), *plan.start.tolist()])
     ends = (plan.start + instance.duration[plan.task]).tolist()
@@ -48,19 +48,19 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str,
     shown = _Time(instance.tick_ms, first, last)
     axes.set_xlim(shown.of(first), shown.of(last))
     axes.set_axisbelow(True)
-    where = _bars(instance, runs, place, axes, shown)
+    where = _draw_bars(instance, runs, place, axes, shown)
     has_transfers = _transfers(instance, where, place, axes, shown)
     top = sum(heights) - 0.5
     for job in due:
-        colour = _colour(instance, job, 0)
+        colour = _colour_of_run(instance, job, 0)
         axes.plot(shown.of(int(instance.deadline[job])), top, marker="v", color=colour, clip_on=False)
     middles = [sum(heights[:n]) + (height - 1) / 2 for n, height in enumerate(heights)]
     axes.set_yticks(middles, _node_names(instance))
-    _lanes(instance, plan, heights, axes)
+    _label_gpu_rows(instance, plan, heights, axes)
     notes = ["triangle: deadline"] * bool(due) + ["line: data between nodes"] * has_transfers
     label = shown.label + (f" ({'; '.join(notes)})" if notes else "")
     axes.set(xlabel=label, ylim=(-0.6, top))
-    axes.set_title(_title(instance, plan, shown), pad=9 if due else None)  # above the triangles
+    axes.set_title(_picture_title(instance, plan, shown), pad=9 if due else None)  # above the triangles
     axes.locator_params(axis="x", integer=shown.unit == 1)
     if len(instance.arrival) > 1 and len({run[0] for run in runs}) <= MOST_JOBS and runs:
         handle_of = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -85,7 +85,7 @@ class _Time:
         return ticks / self.unit
 
 
-def _colour(instance: Instance, job: int, task: int) -> str:
+def _colour_of_run(instance: Instance, job: int, task: int) -> str:
     return COLOURS[(job if len(instance.arrival) > 1 else task) % len(COLOURS)]
 
 
@@ -96,7 +96,7 @@ def _node_names(instance: Instance) -> list[str]:
     return [f"{kind} {n}" for n in range(len(instance.node_capacity))]
 
 
-def _title(instance: Instance, plan: Timetable, shown: _Time) -> str:
+def _picture_title(instance: Instance, plan: Timetable, shown: _Time) -> str:
     """Return the objectives that can differ between plans, times as on the axis; dates and traffic if present."""
     if instance.violations(plan):
         return f"{len(plan.task)} runs so far"
@@ -114,11 +114,11 @@ def _title(instance: Instance, plan: Timetable, shown: _Time) -> str:
     return ", ".join(parts)
 
 
-def _lanes(instance: Instance, plan: Timetable, heights: list[int], axes: Any) -> None:
+def _label_gpu_rows(instance: Instance, plan: Timetable, heights: list[int], axes: Any) -> None:
     """Write the names of GPUs beside their rows."""
     at, names, base = list[float](), list[str](), 0
     for node, height in enumerate(heights):
-        if (gpus := _gpus(instance, plan, node)) is not None:
+        if (gpus := _first_rows_of_gpus(instance, plan, node)) is not None:
             ends = [
                 next((g for g, first in reversed(list(enumerate(gpus))) if first <= row), 0) for row in range(height)
             ]
@@ -132,7 +132,7 @@ def _lanes(instance: Instance, plan: Timetable, heights: list[int], axes: Any) -
         axes.yaxis.remove_overlapping_locs = False
 
 
-def _gpus(instance: Instance, plan: Timetable, node: int) -> list[int] | None:
+def _first_rows_of_gpus(instance: Instance, plan: Timetable, node: int) -> list[int] | None:
     """Return the first row of each GPU of a node whose rows are GPUs; None if its rows are concurrent runs.
 
     Rows are GPUs if every run has the named part of one, or one of the node's GPUs.
@@ -170,7 +170,9 @@ def _rows_by_gpu(instance: Instance, plan: Timetable, node: int) -> tuple[list[i
     return firsts, row_of
 
 
-def _places(rows: dict[tuple[int, int, int], int], heights: list[int], axes: Any) -> dict[tuple[int, int], float]:
+def _heights_of_runs(
+    rows: dict[tuple[int, int, int], int], heights: list[int], axes: Any
+) -> dict[tuple[int, int], float]:
     """Return the height of each (task, iteration) in the picture, and draw the lines between nodes."""
     base, place = 0.0, {}
     for node, height in enumerate(heights):
@@ -183,7 +185,7 @@ def _places(rows: dict[tuple[int, int, int], int], heights: list[int], axes: Any
     return place
 
 
-def _bars(
+def _draw_bars(
     instance: Instance,
     runs: list[tuple[int, int, int, int, int]],
     place: dict[tuple[int, int], float],
@@ -205,26 +207,26 @@ def _bars(
             width,
             left=shown.of(start),
             height=0.9,
-            color=_colour(instance, job, task),
+            color=_colour_of_run(instance, job, task),
             edgecolor="white",
             linewidth=0.6,
             alpha=1.0 if iteration % 2 == 0 else 0.75,
             label=None if job in labelled else instance.job_name(job),
         )
         labelled.add(job)
-        name, number = _short(instance.task_name(task)), f"#{iteration}"
+        name, number = _short_task_name(instance.task_name(task)), f"#{iteration}"
         texts = [f"{name} {number}", number] if several else [name]
         text = next((t for t in texts if SIGN * len(t) <= points * width), "")
         if text:
-            ink = "black" if _colour(instance, job, task) in LIGHT else "white"
+            ink = "black" if _colour_of_run(instance, job, task) in LIGHT else "white"
             axes.text(shown.of(start) + width / 2, y, text, ha="center", va="center", fontsize=LABEL, color=ink)
         else:
             outside.append((y, shown.of(end), texts[-1]))
-    _beside(outside, place, where, axes, points, shown)
+    _write_labels_beside(outside, place, where, axes, points, shown)
     return where
 
 
-def _beside(
+def _write_labels_beside(
     outside: list[tuple[float, float, str]],
     place: dict[tuple[int, int], float],
     where: dict[tuple[int, int], tuple[int, int, int]],
@@ -244,21 +246,21 @@ def _beside(
             axes.annotate(text, (end, y), (2, 0), textcoords="offset points", **look)
 
 
-def _short(name: str) -> str:
+def _short_task_name(name: str) -> str:
     """Return the name of a task; for a tuple, as in generated graphs, its parts: "0.1.0"."""
     return name[1:-1].replace(", ", ".") if name.startswith("(") and name.endswith(")") else name
 
 
-def _runs(plan: Timetable) -> list[tuple[int, int, int, int, int]]:
+def _runs_by_start(plan: Timetable) -> list[tuple[int, int, int, int, int]]:
     columns = (plan.job, plan.iteration, plan.task, plan.node, plan.start)
     return sorted(zip(*(c.tolist() for c in columns), strict=True), key=lambda r: (r[4], r))
 
 
-def _rows(instance: Instance, plan: Timetable) -> tuple[dict[tuple[int, int, int], int], list[int]]:
+def _rows_of_runs(instance: Instance, plan: Timetable) -> tuple[dict[tuple[int, int, int], int], list[int]]:
     """Return (task, iteration, node) -> lowest row of the node that is free from its start, and rows per node."""
     free: list[list[int]] = [[] for _ in instance.node_capacity]
     rows = {}
-    for _, iteration, task, node, start in _runs(plan):
+    for _, iteration, task, node, start in _runs_by_start(plan):
         row = next((r for r, until in enumerate(free[node]) if until <= start), len(free[node]))
         free[node][row : row + 1] = [start + int(instance.duration[task])]
         rows[task, iteration, node] = row

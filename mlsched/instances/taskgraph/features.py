@@ -13,40 +13,42 @@ from mlsched.instances.taskgraph.instance import Instance
 Rng = np.random.Generator
 
 
-def _set(instance: Instance, at: Any, **values: Any) -> Instance:
+def _with_entries(instance: Instance, at: Any, **values: Any) -> Instance:
     changed = {name: getattr(instance, name).copy() for name in values}
     for name, value in values.items():
         changed[name][at] = value
     return instance.replace(**changed)
 
 
-def _job(instance: Instance, rng: Rng) -> int:
+def _random_job(instance: Instance, rng: Rng) -> int:
     return int(rng.integers(len(instance.arrival)))
 
 
-def _task(instance: Instance, rng: Rng) -> int:
+def _random_task(instance: Instance, rng: Rng) -> int:
     return int(rng.integers(len(instance.task_job)))
 
 
-def _later(instance: Instance, rng: Rng) -> Instance:
+def _later_arrival(instance: Instance, rng: Rng) -> Instance:
     """Let a job arrive later, unless part of it is known to have run."""
-    job = _job(instance, rng)
-    return _set(instance, job, arrival=instance.now + int(rng.integers(1, 4)))
+    job = _random_job(instance, rng)
+    return _with_entries(instance, job, arrival=instance.now + int(rng.integers(1, 4)))
 
 
 def _deadline(instance: Instance, rng: Rng) -> Instance:
-    job = _job(instance, rng)
-    return _set(instance, job, deadline=int(instance.arrival[job]) + int(rng.integers(1, 5)))
+    job = _random_job(instance, rng)
+    return _with_entries(instance, job, deadline=int(instance.arrival[job]) + int(rng.integers(1, 5)))
 
 
 def _choice_of_iterations(instance: Instance, rng: Rng) -> Instance:
-    job = _job(instance, rng)
-    return _set(instance, job, min_iterations=min(int(instance.finished[job]), int(instance.max_iterations[job]) - 1))
+    job = _random_job(instance, rng)
+    return _with_entries(
+        instance, job, min_iterations=min(int(instance.finished[job]), int(instance.max_iterations[job]) - 1)
+    )
 
 
-def _edge(instance: Instance, rng: Rng, lag: int, delay: int) -> Instance:
+def _add_edge(instance: Instance, rng: Rng, lag: int, delay: int) -> Instance:
     """Add an edge within a job: to a later task, or from an iteration to the next."""
-    u = _task(instance, rng)
+    u = _random_task(instance, rng)
     same = np.flatnonzero(instance.task_job == instance.task_job[u])
     able = same if lag else same[same > u]
     if not len(able):
@@ -62,26 +64,26 @@ def _edge(instance: Instance, rng: Rng, lag: int, delay: int) -> Instance:
 
 def _ineligible(instance: Instance, rng: Rng) -> Instance:
     node = int(rng.integers(len(instance.node_capacity)))
-    return _set(instance, (_task(instance, rng), node), eligible=0)
+    return _with_entries(instance, (_random_task(instance, rng), node), eligible=0)
 
 
 def _movement(instance: Instance, rng: Rng) -> Instance:
     return instance.replace(movement="between_iterations")
 
 
-def _no_time(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _task(instance, rng), duration=0)
+def _zero_duration(instance: Instance, rng: Rng) -> Instance:
+    return _with_entries(instance, _random_task(instance, rng), duration=0)
 
 
 def _needs_nothing(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _task(instance, rng), demand=0)
+    return _with_entries(instance, _random_task(instance, rng), demand=0)
 
 
 def _accuracy_at_end(instance: Instance, rng: Rng) -> Instance:
     return instance.replace(accuracy_at="final")
 
 
-def _now(instance: Instance, rng: Rng) -> Instance:
+def _later_decision(instance: Instance, rng: Rng) -> Instance:
     return instance.replace(now=instance.now + 2)
 
 
@@ -117,8 +119,8 @@ def _two_resources(instance: Instance, rng: Rng) -> Instance:
 
 
 def _required(instance: Instance, rng: Rng) -> Instance:
-    job = _job(instance, rng)
-    return _set(instance, job, required=int(instance.accuracy[job].max()))
+    job = _random_job(instance, rng)
+    return _with_entries(instance, job, required=int(instance.accuracy[job].max()))
 
 
 def _several_iterations(instance: Instance) -> bool:
@@ -128,21 +130,25 @@ def _several_iterations(instance: Instance) -> bool:
 FEATURES = {
     "two jobs": Feature(lambda i: len(i.arrival) >= 2),
     "several iterations": Feature(_several_iterations),
-    "later arrival": Feature(lambda i: bool((i.arrival > i.now).any()), _later),
+    "later arrival": Feature(lambda i: bool((i.arrival > i.now).any()), _later_arrival),
     "deadline": Feature(lambda i: bool((i.deadline < UNLIMITED).any()), _deadline),
     "choice of iterations": Feature(
         lambda i: bool((np.maximum(i.min_iterations, i.finished) < i.max_iterations).any()), _choice_of_iterations
     ),
-    "edge within an iteration": Feature(lambda i: bool((i.edge_lag == 0).any()), lambda i, rng: _edge(i, rng, 0, 0)),
-    "edge to the next iteration": Feature(lambda i: bool((i.edge_lag == 1).any()), lambda i, rng: _edge(i, rng, 1, 0)),
-    "delay between nodes": Feature(lambda i: bool(i.edge_delay.any()), lambda i, rng: _edge(i, rng, 1, 2)),
+    "edge within an iteration": Feature(
+        lambda i: bool((i.edge_lag == 0).any()), lambda i, rng: _add_edge(i, rng, 0, 0)
+    ),
+    "edge to the next iteration": Feature(
+        lambda i: bool((i.edge_lag == 1).any()), lambda i, rng: _add_edge(i, rng, 1, 0)
+    ),
+    "delay between nodes": Feature(lambda i: bool(i.edge_delay.any()), lambda i, rng: _add_edge(i, rng, 1, 2)),
     "ineligible node": Feature(lambda i: bool((i.eligible == 0).any()), _ineligible),
     "movement between iterations": Feature(lambda i: i.movement == "between_iterations", _movement),
-    "run that takes no time": Feature(lambda i: bool((i.duration == 0).any()), _no_time),
+    "run that takes no time": Feature(lambda i: bool((i.duration == 0).any()), _zero_duration),
     "task that needs nothing": Feature(lambda i: bool((i.demand == 0).all(axis=1).any()), _needs_nothing),
     "accuracy at the end": Feature(lambda i: i.accuracy_at == "final", _accuracy_at_end),
     "required accuracy": Feature(lambda i: bool((i.required > 0).any()), _required),
-    "a later now": Feature(lambda i: i.now > 0, _now),
+    "a later now": Feature(lambda i: i.now > 0, _later_decision),
     "run under way": Feature(lambda i: len(i.fixed_task) > 0, _under_way),
     "two nodes": Feature(lambda i: len(i.node_capacity) >= 2),
     "two resources": Feature(lambda i: len(i.resources) >= 2, _two_resources),

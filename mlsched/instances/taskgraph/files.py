@@ -35,19 +35,19 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
         raise InvalidInput(f"{path}: a task graph does not say on how many machines; give processors=4, say")
     check_range("processors", processors, 1, MOST)
     lines = _Lines(path)
-    count = lines.next("the number of tasks", 1)[0]
+    count = lines.next_integers("the number of tasks", 1)[0]
     if not 0 <= count <= MOST:
-        raise lines.wrong(f"{count} tasks: expected between 0 and {MOST}")
+        raise lines.error_at_line(f"{count} tasks: expected between 0 and {MOST}")
     duration, edges = [], []
     for task in range(count + 2):
-        row = lines.next(f"task {task} (of 0 to {count + 1})", 3, more=True)
+        row = lines.next_integers(f"task {task} (of 0 to {count + 1})", 3, more=True)
         if row[0] != task:
-            raise lines.wrong(f"task {row[0]}: expected {task}, tasks come in order")
+            raise lines.error_at_line(f"task {row[0]}: expected {task}, tasks come in order")
         if row[2] != len(row) - 3:
-            raise lines.wrong(f"task {task} announces {row[2]} predecessors and names {len(row) - 3}")
-        duration.append(lines.least(row[1], "duration"))
-        edges += [(lines.below(u, count + 2, "predecessor"), task) for u in row[3:]]
-    lines.end("the last task")
+            raise lines.error_at_line(f"task {task} announces {row[2]} predecessors and names {len(row) - 3}")
+        duration.append(lines.check_amount(row[1], "duration"))
+        edges += [(lines.check_index(u, count + 2, "predecessor"), task) for u in row[3:]]
+    lines.expect_end("the last task")
     check_size(f"{lines.path}: tasks x processors", len(duration) * processors)
     return _instance(
         lines,
@@ -64,24 +64,24 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
 def read_jobshop(path: str | os.PathLike[str]) -> Instance:
     """Read a job shop: "jobs machines", then a line per job of "machine duration" pairs, machines from 0."""
     lines = _Lines(path)
-    jobs, machines = lines.next("the numbers of jobs and machines", 2)
+    jobs, machines = lines.next_integers("the numbers of jobs and machines", 2)
     if not (1 <= machines <= MOST and 0 <= jobs <= MOST):
-        raise lines.wrong(f"{jobs} jobs on {machines} machines: expected at least 0 and 1, at most {MOST}")
+        raise lines.error_at_line(f"{jobs} jobs on {machines} machines: expected at least 0 and 1, at most {MOST}")
     task_job: list[int] = []
     duration: list[int] = []
     hosts: list[int] = []
     edges: list[tuple[int, int]] = []
     for job in range(jobs):
-        row = lines.next(f"job {job} (of 0 to {jobs - 1})", 2, more=True)
+        row = lines.next_integers(f"job {job} (of 0 to {jobs - 1})", 2, more=True)
         if len(row) % 2:
-            raise lines.wrong(f"job {job} has {len(row)} numbers, expected pairs of machine and duration")
+            raise lines.error_at_line(f"job {job} has {len(row)} numbers, expected pairs of machine and duration")
         for step in range(0, len(row), 2):
             if step:
                 edges.append((len(duration) - 1, len(duration)))
-            hosts.append(lines.below(row[step], machines, "machine"))
-            duration.append(lines.least(row[step + 1], "duration"))
+            hosts.append(lines.check_index(row[step], machines, "machine"))
+            duration.append(lines.check_amount(row[step + 1], "duration"))
             task_job.append(job)
-    lines.end("the last job")
+    lines.expect_end("the last job")
     check_size(f"{lines.path}: tasks x machines", len(hosts) * machines)
     eligible = np.zeros((len(hosts), machines), dtype=np.int64)
     eligible[np.arange(len(hosts)), hosts] = 1
@@ -94,7 +94,7 @@ def read_jobshop(path: str | os.PathLike[str]) -> Instance:
         [[1]] * len(hosts),
         eligible,
         edges,
-        _steps(task_job),
+        _names_of_steps(task_job),
     )
 
 
@@ -108,30 +108,30 @@ def read_psplib(path: str | os.PathLike[str]) -> Instance:
     renewable = lines.announced("- renewable")
     for kind in ("- nonrenewable", "- doubly constrained"):
         if lines.announced(kind):
-            raise lines.wrong(f"{kind[2:]} resources: only renewable ones can be read")
-    lines.find("PRECEDENCE RELATIONS", skip=1)
+            raise lines.error_at_line(f"{kind[2:]} resources: only renewable ones can be read")
+    lines.find_section("PRECEDENCE RELATIONS", skip=1)
     edges = []
     for task in range(count):
-        row = lines.next(f"the successors of job {task + 1}", 3, more=True)
+        row = lines.next_integers(f"the successors of job {task + 1}", 3, more=True)
         if row[0] != task + 1 or row[1] != 1 or row[2] != len(row) - 3:
-            raise lines.wrong(f"expected job {task + 1}, 1 mode, the number of successors, and the successors")
-        edges += [(task, lines.below(v - 1, count, "successor", shift=1)) for v in row[3:]]
-    lines.find("REQUESTS/DURATIONS", skip=2)
+            raise lines.error_at_line(f"expected job {task + 1}, 1 mode, the number of successors, and the successors")
+        edges += [(task, lines.check_index(v - 1, count, "successor", shift=1)) for v in row[3:]]
+    lines.find_section("REQUESTS/DURATIONS", skip=2)
     duration, demand = [], []
     for task in range(count):
-        row = lines.next(f"the requests of job {task + 1}", 3 + renewable)
+        row = lines.next_integers(f"the requests of job {task + 1}", 3 + renewable)
         if row[0] != task + 1 or row[1] != 1:
-            raise lines.wrong(f"expected job {task + 1} in mode 1")
-        duration.append(lines.least(row[2], "duration"))
-        demand.append([lines.least(r, "request") for r in row[3:]])
-    lines.find("RESOURCEAVAILABILITIES", skip=1)
-    capacity = np.array([lines.next("the availabilities", renewable)], dtype=np.int64).reshape(1, renewable)
+            raise lines.error_at_line(f"expected job {task + 1} in mode 1")
+        duration.append(lines.check_amount(row[2], "duration"))
+        demand.append([lines.check_amount(r, "request") for r in row[3:]])
+    lines.find_section("RESOURCEAVAILABILITIES", skip=1)
+    capacity = np.array([lines.next_integers("the availabilities", renewable)], dtype=np.int64).reshape(1, renewable)
     names = tuple(f"R{r + 1}" for r in range(renewable))
     called = tuple(str(task + 1) for task in range(count))
     return _instance(lines, names, capacity, [0] * count, duration, demand, None, edges, called)
 
 
-def _steps(task_job: list[int]) -> tuple[str, ...]:
+def _names_of_steps(task_job: list[int]) -> tuple[str, ...]:
     """Return the names of the tasks of a job shop: job and step, both from 0, as in "3.1"."""
     count: dict[int, int] = {}
     names = []
@@ -150,7 +150,7 @@ class _Lines:
         check_size(f"{self.path}: lines", text.count("\n"))
         self.lines = text.splitlines()
 
-    def wrong(self, sentence: str) -> InvalidFile:
+    def error_at_line(self, sentence: str) -> InvalidFile:
         return InvalidFile(f"{self.path}, line {self.at}: {sentence}")
 
     def _following(self) -> Iterator[str]:
@@ -161,26 +161,26 @@ class _Lines:
             if text and not text.startswith("#"):
                 yield text
 
-    def next(self, what: str, count: int, more: bool = False) -> list[int]:
+    def next_integers(self, what: str, count: int, more: bool = False) -> list[int]:
         """Return the integers of the next line, exactly `count`, or at least `count` with `more`."""
         text = next(self._following(), None)
         if text is None:
-            raise self.wrong(f"the file ends here; {what} should follow")
+            raise self.error_at_line(f"the file ends here; {what} should follow")
         words = text.split()
         numbers = []
         for word in words:
             digits = word.removeprefix("-")
             if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
-                raise self.wrong(f"{word[:20]!r} is not an integer, expected {what}")
+                raise self.error_at_line(f"{word[:20]!r} is not an integer, expected {what}")
             numbers.append(int(word))
         if len(numbers) != count and not (more and len(numbers) > count):
-            raise self.wrong(f"{len(numbers)} numbers: {what} needs {'at least ' if more else ''}{count}")
+            raise self.error_at_line(f"{len(numbers)} numbers: {what} needs {'at least ' if more else ''}{count}")
         return numbers
 
-    def end(self, what: str) -> None:
+    def expect_end(self, what: str) -> None:
         """Refuse anything but comments from here on."""
         if next(self._following(), None) is not None:
-            raise self.wrong(f"unexpected after {what}")
+            raise self.error_at_line(f"unexpected after {what}")
 
     def announced(self, label: str) -> int:
         """Return the integer after "label :" on some remaining line."""
@@ -189,26 +189,26 @@ class _Lines:
             if colon and name.strip() == label:
                 word = (rest.split() or [""])[0]
                 if not (word.isascii() and word.isdigit() and len(word) <= 18 and int(word) <= MOST):
-                    raise self.wrong(f"{label}: {shorten(word)!r}: expected an integer between 0 and {MOST}")
+                    raise self.error_at_line(f"{label}: {shorten(word)!r}: expected an integer between 0 and {MOST}")
                 return int(word)
-        raise self.wrong(f"the file ends without '{label}'")
+        raise self.error_at_line(f"the file ends without '{label}'")
 
-    def find(self, title: str, skip: int) -> None:
+    def find_section(self, title: str, skip: int) -> None:
         """Advance to the section `title`, past `skip` lines of headings."""
         for text in self._following():
             if text.startswith(title):
                 self.at += skip
                 return
-        raise self.wrong(f"the file ends without the section {title}")
+        raise self.error_at_line(f"the file ends without the section {title}")
 
-    def least(self, number: int, what: str) -> int:
+    def check_amount(self, number: int, what: str) -> int:
         if not 0 <= number <= UNLIMITED:
-            raise self.wrong(f"{what} {number}: expected between 0 and {UNLIMITED}")
+            raise self.error_at_line(f"{what} {number}: expected between 0 and {UNLIMITED}")
         return number
 
-    def below(self, number: int, count: int, what: str, shift: int = 0) -> int:
+    def check_index(self, number: int, count: int, what: str, shift: int = 0) -> int:
         if not 0 <= number < count:
-            raise self.wrong(f"{what} {number + shift}: expected between {shift} and {count - 1 + shift}")
+            raise self.error_at_line(f"{what} {number + shift}: expected between {shift} and {count - 1 + shift}")
         return number
 
 

@@ -110,13 +110,15 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     remaining = sizes.runs
     for j in range(sizes.jobs):
         share = max(1, round(remaining / (sizes.jobs - j)))
-        kind = _choose(rng, sizes.graph)
+        kind = _choose_kind(rng, sizes.graph)
         graph = (
-            draw.training(share, kind, sizes.parallelism, sizes.sync) if kind == "mlfs" else draw.random(share, kind)
+            draw.draw_training_graph(share, kind, sizes.parallelism, sizes.sync)
+            if kind == "mlfs"
+            else draw.draw_random_graph(share, kind)
         )
         if sizes.roles and kind == "mlfs":
             name_roles(graph)
-        draw.demands(graph, sizes.nodes, capacity, sizes.pinned, sizes.fractional, sizes.sharing)
+        draw.draw_demands(graph, sizes.nodes, capacity, sizes.pinned, sizes.fractional, sizes.sharing)
         most = max(1, round(share / len(graph)))
         remaining = max(sizes.jobs - j - 1, remaining - most * len(graph))
         graph.graph["max_iterations"] = most
@@ -128,8 +130,8 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
         for _, d in g.nodes(data=True)
     )
     for graph in graphs:
-        draw.times(graph, int(sizes.spread * work / (100 * sizes.gpus * sizes.nodes)), sizes.slack)
-        draw.accuracies(graph)
+        draw.draw_times(graph, int(sizes.spread * work / (100 * sizes.gpus * sizes.nodes)), sizes.slack)
+        draw.draw_accuracies(graph)
     return from_networkx(
         graphs,
         [capacity] * sizes.nodes,
@@ -141,7 +143,7 @@ def generate(rng: np.random.Generator, *, sizes: Sizes) -> Instance:
     )
 
 
-def _choose(rng: np.random.Generator, graph: str) -> str:
+def _choose_kind(rng: np.random.Generator, graph: str) -> str:
     kinds = {"mlfs": ["mlfs"], "dags": [*DAGS], "mixed": ["mlfs"] * len(DAGS) + [*DAGS]}.get(graph, [graph])
     return kinds[int(rng.integers(len(kinds)))]
 
@@ -161,45 +163,45 @@ class _Jobs:
         self.rng, self.partitions, self.replicas = rng, partitions, replicas
         self.longest, self.bandwidth, self.moving = longest, bandwidth, moving
 
-    def _upto(self, low: int, high: int) -> int:
+    def _draw_integer(self, low: int, high: int) -> int:
         return int(self.rng.integers(low, high + 1))
 
-    def _link(self) -> Link:
-        volume = self._upto(50, 100)
+    def _draw_link(self) -> Link:
+        volume = self._draw_integer(50, 100)
         return Link(volume, -(-volume // self.bandwidth))
 
-    def training(self, most: int, kind: str, parallelism: str, sync: str) -> Any:
+    def draw_training_graph(self, most: int, kind: str, parallelism: str, sync: str) -> Any:
         """Draw a job of one of the five algorithms with about `most` tasks at most."""
-        algorithm = list(ALGORITHMS.values())[self._upto(0, len(ALGORITHMS) - 1)]
-        how = PARALLELISM[self._upto(1, 4)] if parallelism == "mixed" else parallelism
-        by = SYNCS[self._upto(0, len(SYNCS) - 1)] if sync == "mixed" else sync
+        algorithm = list(ALGORITHMS.values())[self._draw_integer(0, len(ALGORITHMS) - 1)]
+        how = PARALLELISM[self._draw_integer(1, 4)] if parallelism == "mixed" else parallelism
+        by = SYNCS[self._draw_integer(0, len(SYNCS) - 1)] if sync == "mixed" else sync
         parts, copies = 1, 1
         if how in ("both", "model") and algorithm.cut != "never":
             able = [g for g in GPUS if g <= min(self.partitions, most)]
-            parts = able[self._upto(min(1, len(able) - 1), len(able) - 1)]
+            parts = able[self._draw_integer(min(1, len(able) - 1), len(able) - 1)]
         if how in ("both", "data"):
             room = max(1, min(self.replicas[1], (most - (by == "parameter-server")) // parts))
-            copies = self._upto(min(self.replicas[0], room), room)
-        graph = training_graph(partition(algorithm, parts), copies, by, self._link(), self._link())
+            copies = self._draw_integer(min(self.replicas[0], room), room)
+        graph = training_graph(partition(algorithm, parts), copies, by, self._draw_link(), self._draw_link())
         # The longest pass fills `longest` ticks on one GPU; partitions share it by their work.
         total = sum(layer.work for layer in algorithm.layers)
-        ticks = self._upto(max(1, self.longest // 2), self.longest)
+        ticks = self._draw_integer(max(1, self.longest // 2), self.longest)
         for _, task in graph.nodes(data=True):
             task["duration"] = max(1, round(ticks * task["work"] / total))
         return graph
 
-    def random(self, most: int, kind: str) -> Any:
+    def draw_random_graph(self, most: int, kind: str) -> Any:
         """Draw a job with a random graph of at most `most` tasks."""
-        graph = DAGS[kind](self.rng, self._upto(max(1, most // 4), max(1, most // 2)))
+        graph = DAGS[kind](self.rng, self._draw_integer(max(1, most // 4), max(1, most // 2)))
         for _, task in graph.nodes(data=True):
-            task.update(duration=self._upto(1, self.longest), parameters=self._upto(1, 100) * 10_000)
+            task.update(duration=self._draw_integer(1, self.longest), parameters=self._draw_integer(1, 100) * 10_000)
         for _, _, edge in graph.edges(data=True):
-            link = self._link()
+            link = self._draw_link()
             edge.update(lag=0, volume=link.volume, delay=link.delay)
-        chain_iterations(graph, self._link())
+        chain_iterations(graph, self._draw_link())
         return graph
 
-    def demands(
+    def draw_demands(
         self, graph: Any, nodes: int, capacity: dict[str, int], pinned: float, fractional: float, sharing: float
     ) -> None:
         """Draw the demands of every task, its eligible nodes, and the price of moving it."""
@@ -208,41 +210,41 @@ class _Jobs:
             gpu = 0 if name == "ps" else 50 if half else 100
             part = 100
             if sharing and gpu == 100 and self.rng.random() < sharing:
-                gpu = part = PARTS[self._upto(0, len(PARTS) - 1)]
+                gpu = part = PARTS[self._draw_integer(0, len(PARTS) - 1)]
             task["demand"] = {"gpu_percent": gpu}
             for resource, low, high in LOAD:
-                task["demand"][resource] = self._upto(low, min(high, capacity[resource])) * part // 100
-            barred = self._upto(0, nodes - 1) if nodes > 1 and self.rng.random() < pinned else -1
+                task["demand"][resource] = self._draw_integer(low, min(high, capacity[resource])) * part // 100
+            barred = self._draw_integer(0, nodes - 1) if nodes > 1 and self.rng.random() < pinned else -1
             task["eligible"] = [n for n in range(nodes) if n != barred]
         if self.moving:
             for name, task in list(graph.nodes(data=True)):
                 size = -(-4 * task["parameters"] // 10**6)
                 graph.add_edge(name, name, lag=1, volume=size, delay=-(-size // self.bandwidth))
 
-    def times(self, graph: Any, latest: int, slack: float) -> None:
+    def draw_times(self, graph: Any, latest: int, slack: float) -> None:
         """Draw arrival, deadline and urgency."""
         path: dict[Any, int] = {}
-        for name in _order(graph):
+        for name in _topological_order(graph):
             before = [path[u] for u, _, lag in graph.in_edges(name, data="lag") if lag == 0]
             path[name] = max(before, default=0) + graph.nodes[name]["duration"]
         alone = graph.graph["max_iterations"] * max(path.values())
-        arrival = self._upto(0, latest)
+        arrival = self._draw_integer(0, latest)
         room = 1.1 * alone * self.rng.uniform(max(1.0, slack / 2), slack)
         graph.graph.update(
-            arrival=arrival, deadline=min(UNLIMITED, arrival + int(np.ceil(room))), urgency=self._upto(1, 10)
+            arrival=arrival, deadline=min(UNLIMITED, arrival + int(np.ceil(room))), urgency=self._draw_integer(1, 10)
         )
 
-    def accuracies(self, graph: Any) -> None:
+    def draw_accuracies(self, graph: Any) -> None:
         """Draw a concave accuracy table, starting at 0.1 (guessing), and the required accuracy."""
         most = graph.graph["max_iterations"]
         final, rate = self.rng.uniform(0.7, 0.98), self.rng.uniform(1, 4) / most
         rise = 1 - np.exp(-rate * np.arange(most + 1))
         table = np.floor(FULL_ACCURACY * (0.1 + (final - 0.1) * rise / rise[-1])).astype(np.int64)
-        needed = self._upto(max(1, most // 2), graph.graph["min_iterations"])
+        needed = self._draw_integer(max(1, most // 2), graph.graph["min_iterations"])
         graph.graph.update(accuracy=table.tolist(), required=int(table[needed]))
 
 
-def _order(graph: Any) -> list[Any]:
+def _topological_order(graph: Any) -> list[Any]:
     """Sort the tasks topologically by the edges inside an iteration."""
     import networkx as nx
 

@@ -41,25 +41,25 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]
     answer: Any = plan
-    if malformed := _malformed(instance, answer) or _counts(instance, answer):
+    if malformed := _malformed(instance, answer) or _check_counts(instance, answer):
         return malformed
-    runs, total = _runs(answer), _iterations(instance, answer)
+    runs, total = _runs_of_plan(answer), _iterations(instance, answer)
     return (
         _misplaced(instance, runs)
-        + _changed(instance, runs)
+        + _check_started_runs(instance, runs)
         + _too_early(instance, runs)
         + _out_of_order(instance, runs, total)
         + _overfull(instance, runs)
-        + _unshareable(instance, runs, _labels(answer))
+        + _unshareable(instance, runs, _gpu_labels(answer))
     )
 
 
-def _labels(plan: Timetable) -> Labels:
+def _gpu_labels(plan: Timetable) -> Labels:
     keys = zip(plan.task.tolist(), plan.iteration.tolist(), strict=True)
     return dict(zip(keys, plan.gpu.tolist(), strict=True))
 
 
-def _runs(plan: Timetable) -> Runs:
+def _runs_of_plan(plan: Timetable) -> Runs:
     keys = zip(plan.task.tolist(), plan.iteration.tolist(), strict=True)
     return dict(zip(keys, zip(plan.node.tolist(), plan.start.tolist(), strict=True), strict=True))
 
@@ -90,7 +90,7 @@ def _iterations(instance: Instance, plan: Timetable) -> list[int]:
     return last
 
 
-def _counts(instance: Instance, plan: Timetable) -> list[str]:
+def _check_counts(instance: Instance, plan: Timetable) -> list[str]:
     """Check rule 1, for a well-formed plan."""
     faults = []
     have = set(zip(plan.task.tolist(), plan.iteration.tolist(), strict=True))
@@ -123,15 +123,15 @@ def _misplaced(instance: Instance, runs: Runs) -> list[str]:
     return faults
 
 
-def _fixed(instance: Instance) -> Runs:
+def _started_runs(instance: Instance) -> Runs:
     columns = (instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist())
     return {(t, int(instance.finished[instance.task_job[t]])): (n, s) for t, n, s in zip(*columns, strict=True)}
 
 
-def _changed(instance: Instance, runs: Runs) -> list[str]:
+def _check_started_runs(instance: Instance, runs: Runs) -> list[str]:
     """Check rule 2 for runs that have started."""
     faults = []
-    for (task, iteration), (node, start) in sorted(_fixed(instance).items()):
+    for (task, iteration), (node, start) in sorted(_started_runs(instance).items()):
         if runs.get((task, iteration)) != (node, start):
             faults.append(f"task {task}, iteration {iteration}: started at {start} on node {node}; that cannot change")
     return faults
@@ -140,7 +140,7 @@ def _changed(instance: Instance, runs: Runs) -> list[str]:
 def _too_early(instance: Instance, runs: Runs) -> list[str]:
     """Check the times of rule 2."""
     faults = []
-    fixed_runs = _fixed(instance)
+    fixed_runs = _started_runs(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
         job = int(instance.task_job[task])
         earliest = max(int(instance.arrival[job]), instance.now)
@@ -160,7 +160,7 @@ def _previous(instance: Instance, runs: Runs, task: int, iteration: int) -> tupl
     return None
 
 
-def _running(instance: Instance, task: int, total: list[int]) -> range:
+def _iterations_of(instance: Instance, task: int, total: list[int]) -> range:
     """Return the iterations in which the plan runs a task."""
     job = int(instance.task_job[task])
     return range(int(instance.finished[job]), total[job])
@@ -169,14 +169,14 @@ def _running(instance: Instance, task: int, total: list[int]) -> range:
 def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]:
     """Check rule 4, except between two fixed runs, which are past."""
     faults = []
-    fixed_runs = _fixed(instance)
+    fixed_runs = _started_runs(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
         before = _previous(instance, runs, task, iteration - 1)
         if before is not None and start < before[1] and (task, iteration) not in fixed_runs:
             faults.append(f"task {task}, iteration {iteration}: starts at {start}, its run before ends at {before[1]}")
     for e in range(len(instance.edge_from)):
         u, v = int(instance.edge_from[e]), int(instance.edge_to[e])
-        for iteration in _running(instance, v, total):
+        for iteration in _iterations_of(instance, v, total):
             source = _previous(instance, runs, u, iteration - int(instance.edge_lag[e]))
             node, start = runs[v, iteration]
             if source is None or (v, iteration) in fixed_runs:
@@ -232,13 +232,15 @@ def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
             if place == node and need and max(start, instance.now) < end:
                 label = labels[task, iteration]
                 changes += [(start, need, label), (end, -need, label)]
-        faults += _crowded(instance, node, sorted(changes), int(instance.node_capacity[node, column]) // unit)
+        faults += _first_crowded_time(
+            instance, node, sorted(changes), int(instance.node_capacity[node, column]) // unit
+        )
     return faults
 
 
 def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -> list[str]:
     """Return parts of GPUs without a label, labels beyond a node's GPUs, and changed labels of fixed runs."""
-    unit, faults, fixed = instance.gpu_unit, [], _fixed(instance)
+    unit, faults, fixed = instance.gpu_unit, [], _started_runs(instance)
     fixed_labels = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
     for (task, iteration), (node, start) in sorted(runs.items()):
         label, need = labels[task, iteration], int(instance.demand[task, column])
@@ -253,7 +255,7 @@ def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -
     return faults
 
 
-def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]], gpus: int) -> list[str]:
+def _first_crowded_time(instance: Instance, node: int, changes: list[tuple[int, int, int]], gpus: int) -> list[str]:
     """Return the first time with too few GPUs; changes: (time, need, label) in order of time."""
     unit, whole = instance.gpu_unit, 0
     parts: dict[int, int] = {}
@@ -272,14 +274,14 @@ def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]],
 
 def evaluate(instance: Instance, plan: Timetable) -> dict[str, int]:
     """Evaluate the objectives of a well-formed `plan`; `violations` checks feasibility."""
-    if malformed := _malformed(instance, plan) or _counts(instance, plan):
+    if malformed := _malformed(instance, plan) or _check_counts(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
-    runs = _runs(plan)
+    runs = _runs_of_plan(plan)
     total = _iterations(instance, plan)
     values = {
         "total_jct": 0,
         "deadlines_met": 0,
-        "traffic": _traffic(instance, runs, total),
+        "traffic": _total_traffic(instance, runs, total),
         "accuracy_met": 0,
         "total_accuracy": 0,
         "makespan": 0,
@@ -327,11 +329,11 @@ def _last_completion(instance: Instance, job: int) -> int:
     return max(int(instance.last_end[k]) for k in range(len(instance.task_job)) if int(instance.task_job[k]) == job)
 
 
-def _traffic(instance: Instance, runs: Runs, total: list[int]) -> int:
+def _total_traffic(instance: Instance, runs: Runs, total: list[int]) -> int:
     volume = 0
     for e in range(len(instance.edge_from)):
         u, v = int(instance.edge_from[e]), int(instance.edge_to[e])
-        for iteration in _running(instance, v, total):
+        for iteration in _iterations_of(instance, v, total):
             source = _previous(instance, runs, u, iteration - int(instance.edge_lag[e]))
             if source is not None and source[0] != runs[v, iteration][0]:
                 volume += int(instance.edge_volume[e])

@@ -27,7 +27,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def _sized(size: str, kind: str, **changes: Any) -> Preset:
+def _preset_of_size(size: str, kind: str, **changes: Any) -> Preset:
     jobs, runs = SIZES[size]
     doc, sizes = KINDS[kind]
     base: dict[str, Any] = {"jobs": jobs, "nodes": 3, "runs": runs, "gpus": 4, "graph": "mlfs"}
@@ -42,7 +42,7 @@ PRESETS: Mapping[str, Preset] = {
             "brute force answers within 5 s",
             {"jobs": 2, "nodes": 2, "runs": 7, "gpus": 1, "graph": "mixed", "slack": 1.5},
         ),
-        *(_sized(size, kind) for size in SIZES for kind in KINDS),
+        *(_preset_of_size(size, kind) for size in SIZES for kind in KINDS),
         Preset(
             "dags",
             "random graphs of four kinds, some tasks barred from a node",

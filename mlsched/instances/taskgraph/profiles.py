@@ -42,16 +42,16 @@ def read_profiles(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises InvalidFile, naming file and line, for anything else.
     """
     if Path(path).suffix not in (".gz", ".tar", ".tgz"):
-        return {Path(path).stem: _parse(shown_path(path), read_text(path))}
+        return {Path(path).stem: _parse_profile(shown_path(path), read_text(path))}
     try:
-        return _archive(path)
+        return _read_archive(path)
     except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
         raise InvalidFile(f"{shown_path(path)}: cannot be read: {error}; check the path") from None
     except UnicodeDecodeError as error:
         raise InvalidFile(f"{shown_path(path)}: is not text (byte {error.start} is not UTF-8)") from None
 
 
-def _archive(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _read_archive(path: str | os.PathLike[str]) -> dict[str, Any]:
     profiles, size = {}, 0
     with open_tar(path) as archive:
         for member in archive:
@@ -61,13 +61,13 @@ def _archive(path: str | os.PathLike[str]) -> dict[str, Any]:
             stream = archive.extractfile(member) if member.isfile() else None
             if stream is not None and member.name.endswith((".txt", ".json")):
                 text = stream.read().decode("utf-8")
-                profiles[member.name] = _parse(f"{shown_path(path)}::{member.name}", text)
+                profiles[member.name] = _parse_profile(f"{shown_path(path)}::{member.name}", text)
     if not profiles:
         raise InvalidFile(f"{path}: holds no .txt and no .json file, expected profiles")
     return profiles
 
 
-def _parse(name: str, text: str) -> Any:
+def _parse_profile(name: str, text: str) -> Any:
     import networkx as nx
 
     graph = _parse_json(name, text) if text.lstrip().startswith("{") else _parse_pipedream(name, text)
@@ -98,11 +98,11 @@ def _parse_pipedream(name: str, text: str) -> Any:
         if layer is None:
             raise InvalidFile(f"{where}: expected 'id -- layer -- forward_compute_time=..., ...'")
         loading = layer["layer"].startswith("Input")
-        time = 0.0 if loading else _number(where, layer["forward"]) + _number(where, layer["backward"])
-        graph.add_node(layer["id"], time=time, parameters=round(_number(where, layer["parameters"]) / 4))
+        time = 0.0 if loading else _parse_number(where, layer["forward"]) + _parse_number(where, layer["backward"])
+        graph.add_node(layer["id"], time=time, parameters=round(_parse_number(where, layer["parameters"]) / 4))
         # A layer with several outputs lists their sizes.
         size_of[layer["id"]] = sum(
-            _number(where, size) for size in re.split(r"[;, \[\]]+", layer["activation"]) if size
+            _parse_number(where, size) for size in re.split(r"[;, \[\]]+", layer["activation"]) if size
         )
     for where, tail, head in edges:
         for end in (tail, head):
@@ -120,21 +120,21 @@ def _parse_json(name: str, text: str) -> Any:
         data = parse_json(name, text.encode())
         for node in data["nodes"]:
             where = f"{name}: node {node['id']}"
-            size = _number(where, node["size"])
+            size = _parse_number(where, node["size"])
             if node["id"] is None:
                 raise InvalidFile(f"{where}: a node needs a name")
-            graph.add_node(node["id"], time=_number(where, node["fpgaLatency"]), parameters=round(size / 4))
+            graph.add_node(node["id"], time=_parse_number(where, node["fpgaLatency"]), parameters=round(size / 4))
         for edge in data["edges"]:
             where = f"{name}: edge {edge['sourceId']} -> {edge['destId']}"
             if edge["sourceId"] not in graph or edge["destId"] not in graph:
                 raise InvalidFile(f"{where}: names a node that does not exist")
-            graph.add_edge(edge["sourceId"], edge["destId"], bytes=_number(where, edge["size"]))
+            graph.add_edge(edge["sourceId"], edge["destId"], bytes=_parse_number(where, edge["size"]))
     except (KeyError, TypeError) as error:
         raise InvalidFile(f"{name}: is not a dnn-partitioning graph: {type(error).__name__} {error}") from None
     return graph
 
 
-def _number(where: str, value: Any) -> float:
+def _parse_number(where: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -14,16 +14,16 @@ from mlsched.instances.taskgraph.instance import Instance
 ALL = tuple(o.name for o in Instance.objectives)
 
 
-def _columns(of: str) -> tuple[str, ...]:
+def _columns_with_entries(of: str) -> tuple[str, ...]:
     """Return the columns of an instance with an entry for each of these."""
     return tuple(name for name, spec in specs(Instance).items() if getattr(spec, "shape", ())[:1] == (of,))
 
 
-JOBS, TASKS, EDGES, FIXED = (_columns(of) for of in ("jobs", "tasks", "edges", "fixed"))
+JOBS, TASKS, EDGES, FIXED = (_columns_with_entries(of) for of in ("jobs", "tasks", "edges", "fixed"))
 TIMES = ("arrival", "duration", "edge_delay", "last_end", "fixed_start")
 
 
-def _of_jobs(instance: Instance, jobs: IntArray) -> Instance:
+def _restricted_to(instance: Instance, jobs: IntArray) -> Instance:
     """Restrict the instance to these jobs, renumbered in this order."""
     place = np.full(len(instance.arrival), -1)
     place[jobs] = np.arange(len(jobs))
@@ -50,7 +50,7 @@ def _relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
         home=np.where(instance.home >= 0, now[instance.home], -1),
         fixed_node=now[instance.fixed_node],
     )
-    return _of_jobs(relabelled, rng.permutation(len(instance.arrival)))
+    return _restricted_to(relabelled, rng.permutation(len(instance.arrival)))
 
 
 def _another_node(instance: Instance, rng: np.random.Generator) -> Instance:
@@ -60,12 +60,12 @@ def _another_node(instance: Instance, rng: np.random.Generator) -> Instance:
     )
 
 
-def _fewer(instance: Instance, rng: np.random.Generator) -> Instance | None:
+def _without_last_job(instance: Instance, rng: np.random.Generator) -> Instance | None:
     # The makespan is counted from the earliest arrival: that stays.
     last = len(instance.arrival) - 1
     if last < 1 or instance.arrival[:last].min() > instance.arrival[last]:
         return None
-    return _of_jobs(instance, np.arange(last))
+    return _restricted_to(instance, np.arange(last))
 
 
 def _slower_clock(instance: Instance, rng: np.random.Generator) -> Instance:
@@ -86,7 +86,7 @@ RELATIONS = {
         "an empty node like the first is added", _another_node, dict.fromkeys(ALL, "no worse")
     ),
     "fewer jobs": MetamorphicRelation(
-        "the last job is taken away", _fewer, dict.fromkeys(("total_jct", "traffic", "makespan"), "no worse")
+        "the last job is taken away", _without_last_job, dict.fromkeys(("total_jct", "traffic", "makespan"), "no worse")
     ),
     "slower clock": MetamorphicRelation(
         "all times are three times as long",

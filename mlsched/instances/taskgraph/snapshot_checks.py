@@ -25,15 +25,15 @@ def check(snapshot: Snapshot) -> None:
     checks.edges(snapshot)
     checks.past(snapshot)
     checks.rising("accuracy", snapshot.accuracy)
-    _jobs(snapshot)
-    _tasks(snapshot)
-    _samples(snapshot)
+    _check_jobs(snapshot)
+    _check_tasks(snapshot)
+    _check_samples(snapshot)
     gpus.check(snapshot)
-    _gpus(snapshot)
-    _types(snapshot)
+    _check_gpus(snapshot)
+    _check_types(snapshot)
 
 
-def _jobs(snapshot: Snapshot) -> None:
+def _check_jobs(snapshot: Snapshot) -> None:
     """Check that classes and tables exist, and that jobs are unfinished, arrived and unique."""
     for name, rows, what in (
         ("task_class", snapshot.eligible, "classes"),
@@ -51,7 +51,7 @@ def _jobs(snapshot: Snapshot) -> None:
         raise InvalidInput("job_id: names a job twice")
 
 
-def _tasks(snapshot: Snapshot) -> None:
+def _check_tasks(snapshot: Snapshot) -> None:
     """Check that a task's fields agree with its state; use is at least the demand of the running tasks."""
     nodes, now, waits = len(snapshot.node_capacity), snapshot.now, snapshot.state == WAITING
     refuse_first(snapshot.node >= nodes, "node", snapshot.node, f"expected below {nodes} (the number of nodes)")
@@ -73,7 +73,7 @@ def _tasks(snapshot: Snapshot) -> None:
     refuse_first(snapshot.in_use < load, "in_use", snapshot.in_use, "expected at least what the running tasks hold")
 
 
-def _types(snapshot: Snapshot) -> None:
+def _check_types(snapshot: Snapshot) -> None:
     """Check that the nodes' types exist, and that each gang is on one type."""
     many = max(1, snapshot.slowness.shape[1])
     refuse_first(snapshot.node_type >= many, "node_type", snapshot.node_type, f"expected below {many} (types)")
@@ -84,7 +84,7 @@ def _types(snapshot: Snapshot) -> None:
     refuse_first(apart, "node_type", kind, "expected that of all nodes that its gang holds")
 
 
-def _samples(snapshot: Snapshot) -> None:
+def _check_samples(snapshot: Snapshot) -> None:
     """Check that losses are listed by job and iteration, and only for finished iterations."""
     job, iteration = snapshot.sample_job, snapshot.sample_iteration
     jobs = len(snapshot.arrival)
@@ -102,7 +102,7 @@ def _samples(snapshot: Snapshot) -> None:
         raise InvalidInput(f"sample_job: names job {worst} {many[worst]} times, expected at most {MOST_SAMPLES}")
 
 
-def _gpus(snapshot: Snapshot) -> None:
+def _check_gpus(snapshot: Snapshot) -> None:
     """Check that the running tasks' GPUs, the use of each GPU, and the demands agree with each other."""
     unit, names, holder, use = snapshot.gpu_unit, snapshot.gpu, snapshot.gpu_holder, snapshot.gpu_in_use
     many = gpus.counts(snapshot)

@@ -49,21 +49,21 @@ def violations(snapshot: Snapshot, plan: Any) -> list[str]:
     answer: Any = plan
     if malformed := _malformed(snapshot, answer):
         return malformed
-    starts = _pairs(answer.start_task, answer.start_node)
-    moves = _pairs(answer.migrate_task, answer.migrate_node)
+    starts = _zip_columns(answer.start_task, answer.start_node)
+    moves = _zip_columns(answer.migrate_task, answer.migrate_node)
     return (
         _wrong_state(snapshot, answer)
         + _wrong_place(snapshot, starts + moves)
         + _not_ready(snapshot, starts + moves)
         + _wrong_stops(snapshot, answer)
         + _overfull(snapshot, answer)
-        + _torn(snapshot, answer)
+        + _incomplete_gangs(snapshot, answer)
         + _wrong_gpus(snapshot, answer)
-        + _mixed(snapshot, answer, starts + moves)
+        + _gangs_of_mixed_types(snapshot, answer, starts + moves)
     )
 
 
-def _pairs(first: Any, second: Any) -> Pairs:
+def _zip_columns(first: Any, second: Any) -> Pairs:
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
@@ -167,7 +167,7 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
     has_begun = np.zeros(len(snapshot.arrival), dtype=bool)
     has_begun[snapshot.task_job[snapshot.state != WAITING]] = True
     has_begun[snapshot.task_job[plan.start_task]] = True
-    for job, iterations in _pairs(plan.stop_job, plan.stop_after):
+    for job, iterations in _zip_columns(plan.stop_job, plan.stop_after):
         low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + bool(has_begun[job]))
         high = int(snapshot.max_iterations[job])
         if not low <= iterations <= high:
@@ -177,7 +177,7 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
 
 def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
     """Check rule 7."""
-    coming = _pairs(plan.start_task, plan.start_node) + _pairs(plan.migrate_task, plan.migrate_node)
+    coming = _zip_columns(plan.start_task, plan.start_node) + _zip_columns(plan.migrate_task, plan.migrate_node)
     coming = [(task, node) for task, node in coming if int(snapshot.duration[task]) > 0]
     use: dict[int, list[int]] = {node: snapshot.in_use[node].tolist() for _, node in coming}
     for task, node in coming:
@@ -198,7 +198,7 @@ def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
     return faults
 
 
-def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
+def _incomplete_gangs(snapshot: Snapshot, plan: Round) -> list[str]:
     """Check rule 8."""
     faults = []
     for verb, tasks in (("starts", plan.start_task), ("pauses", plan.pause_task)):
@@ -213,7 +213,7 @@ def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
     return faults
 
 
-def _mixed(snapshot: Snapshot, plan: Round, coming: Pairs) -> list[str]:
+def _gangs_of_mixed_types(snapshot: Snapshot, plan: Round, coming: Pairs) -> list[str]:
     """Check rule 10."""
     if not snapshot.node_type.any():
         return []

@@ -45,7 +45,7 @@ def instances(
         resources = ("gpu", "cpu")[: draw(st.integers(1, 2))]
         k = len(resources)
         count = draw(st.sampled_from([*range(1, tasks + 1)] * 3 + [0]), label="tasks")
-        task_job = _jobs(draw(st.lists(st.booleans(), min_size=count, max_size=count)), jobs)
+        task_job = _job_of_each_task(draw(st.lists(st.booleans(), min_size=count, max_size=count)), jobs)
         m = int(task_job.max(initial=-1)) + 1
         # Every task may run once; the rest of `runs` allows a second or third iteration.
         most = np.ones(m, dtype=np.int64)
@@ -57,7 +57,7 @@ def instances(
         columns = int(most.max()) + 1 if m else 0
         edges = [
             (u, v, lag, volume, delay)
-            for u, v, lag, volume, delay in draw(st.lists(_edges(max(1, count)), max_size=4), label="edges")
+            for u, v, lag, volume, delay in draw(st.lists(_edge_lists(max(1, count)), max_size=4), label="edges")
             if u < count and v < count and task_job[u] == task_job[v] and (u < v or lag)
         ]
         fields: dict[str, Any] = {
@@ -90,19 +90,19 @@ def instances(
             fields["node_capacity"][:, 0] = column(one_of(*NODE_GPUS), n)
             fields["demand"][:, 0] = column(one_of(*GPU_NEEDS), count)
         if draw(one_of(False, False, True), label="residual"):
-            fields.update(_state(draw, fields))
+            fields.update(_running_state(draw, fields))
             gpus = fields["node_capacity"][fields["fixed_node"], 0] // GPU_UNIT
             fields["fixed_gpu"] = ints(draw(st.integers(0, g - 1)) if apart else -1 for g in gpus.tolist())
         return Instance(**fields)
 
-    def _edges(count: int) -> SearchStrategy[tuple[int, ...]]:
+    def _edge_lists(count: int) -> SearchStrategy[tuple[int, ...]]:
         ends = st.integers(0, count - 1)
         return st.tuples(ends, ends, st.integers(0, 1), one_of(0, 1, 5), one_of(0, 0, 1, 2))
 
     return draw_instance()
 
 
-def _jobs(new: list[bool], jobs: int) -> IntArray:
+def _job_of_each_task(new: list[bool], jobs: int) -> IntArray:
     """Return the job of each task: True starts the next job, up to `jobs`."""
     job_of: list[int] = []
     for starts in new:
@@ -111,7 +111,7 @@ def _jobs(new: list[bool], jobs: int) -> IntArray:
     return ints(job_of)
 
 
-def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
+def _running_state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
     """Draw the state of a running cluster: finished iterations, and started runs."""
     from hypothesis import strategies as st
 

@@ -41,10 +41,10 @@ def read_curves(path: str | os.PathLike[str], *, split: Split = "train") -> Iter
     check_choice("split", split, ("train", "validation"))
     for inside, text in members(path, _MEMBER):
         with text:
-            yield _read(text, inside, split)
+            yield _read_curve(text, inside, split)
 
 
-def _read(text: Text, inside: str, split: str) -> Curve:
+def _read_curve(text: Text, inside: str, split: str) -> Curve:
     header = csv_header(text)
     loss = next((f"{split}/{name}" for name in LOSSES if f"{split}/{name}" in header), None)
     if loss is None:

@@ -46,7 +46,7 @@ def read_pods(text: Text, jobs: TraceBuilder) -> None:
         cpu_milli, memory_mib = text.whole("cpu_milli", cpu), text.whole("memory_mib", memory)
         gpus, share = _gpu_demand(text, num_gpu, gpu_milli)
         qos, phase = text.label("qos", qos, empty=True), text.label("pod_phase", phase, empty=True)
-        submit, start, end = _times(text, created, deleted, scheduled)
+        submit, start, end = _times_of_pod(text, created, deleted, scheduled)
         if start is None or end is None:
             jobs.drop("never scheduled" if start is None else "no deletion time")
             continue
@@ -85,7 +85,7 @@ def _gpu_demand(text: Text, num_gpu: str, gpu_milli: str) -> tuple[int, int]:
     return gpus, share
 
 
-def _times(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int, int | None, int | None]:
+def _times_of_pod(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int, int | None, int | None]:
     """Return creation, scheduling and deletion in ms; the latter are None if they never happened."""
     submit = text.milliseconds("creation_time", created)
     start = None if lacking(time=scheduled) else text.milliseconds("scheduled_time", scheduled)

@@ -145,17 +145,17 @@ class TraceBuilder:
             self.place.fail(
                 f"{at}is not a job that ran: {reason}", "complete or remove the row, or read without strict"
             )
-        self._count("skipped", reason, where)
+        self._count_row("skipped", reason, where)
 
     def join(self, what: str, where: str = "") -> None:
         """Count the row at hand as a part of another row's job."""
-        self._count("joined", what, where)
+        self._count_row("joined", what, where)
 
     def change(self, what: str) -> None:
         """Note that the job of the row at hand is not taken as it is written."""
-        self._count("changed", what)
+        self._count_row("changed", what)
 
-    def _count(self, what: str, kind: str, where: str = "") -> None:
+    def _count_row(self, what: str, kind: str, where: str = "") -> None:
         count, first = self._kinds[what].get(kind, (0, []))
         if len(first) < NAMED and self.place is not None:
             first = [*first, where or self.place.where]
@@ -227,13 +227,13 @@ class TraceBuilder:
             source=source,
             dropped=self.dropped,
             notes=tuple(self.notes),
-            runs=self._runs(order, first),
-            account=self._account(),
+            runs=self._build_runs(order, first),
+            account=self._build_account(),
             origin_ms=1000 * first,
             clock=self.clock,
         )
 
-    def _runs(self, order: Column, first: int) -> Runs:
+    def _build_runs(self, order: Column, first: int) -> Runs:
         """Build the runs by job, in order of time."""
         job, start, end = np.frombuffer(self._run_numbers, dtype=np.int64).reshape(-1, 3).T
         if not len(job):
@@ -245,7 +245,7 @@ class TraceBuilder:
         places = tuple(self._places[i] for i in by.tolist())
         return Runs(rank[job][by], start[by] - origin, end[by] - origin, places)
 
-    def _account(self) -> Account:
+    def _build_account(self) -> Account:
         def kinds(what: str) -> Mapping[str, Rows]:
             return {kind: Rows(count, tuple(first)) for kind, (count, first) in self._kinds[what].items()}
 

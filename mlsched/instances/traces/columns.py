@@ -145,7 +145,7 @@ def columns_of(
 
 def check_log(place: Place, header: Sequence[str], columns: dict[str, Column], read: Mapping[str, str]) -> None:
     """Reject a log with too few recognised columns, or with an ambiguous column."""
-    there = f"; the columns are {_listed(header)}"
+    there = f"; the columns are {_header_text(header)}"
     if "submit" not in columns:
         place.fail(
             f"no column says when jobs were submitted{near(header, 'submit', columns)}", f"read submit=COLUMN{there}"
@@ -182,7 +182,7 @@ def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
     name, _, unit = spec.rpartition(":")
     if spec in header or not name:
         name, unit = spec, ""
-    units = _units(field)
+    units = _units_of_field(field)
     if unit and unit not in units and (value := _constant(field, spec)) is not None:  # 1:00:00
         return Column(field, "", _default_unit(place, field, spec), constant=value)
     if name not in header and (match := re.fullmatch(r"#([0-9]{1,6})", name)):
@@ -197,7 +197,7 @@ def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
     if name not in header:
         if (value := _constant(field, name)) is not None:
             return Column(field, "", unit or _default_unit(place, field, name), constant=value)
-        place.fail(f"there is no column {shown(name)} for {field}", f"the columns are {_listed(header)}")
+        place.fail(f"there is no column {shown(name)} for {field}", f"the columns are {_header_text(header)}")
     return Column(field, name, unit or _unit_of_name(field, name) or _default_unit(place, field, name))
 
 
@@ -214,7 +214,7 @@ def _constant(field: str, text: str) -> str | None:
 
 def plain_names(header: Sequence[str]) -> list[tuple[str, str]]:
     """Return (column, normalised name) pairs: lower case with "_" between words and without a unit."""
-    return [(column, _plain(column)[0]) for column in header]
+    return [(column, _plain_name_and_unit(column)[0]) for column in header]
 
 
 def guessed(place: Place, columns: Sequence[tuple[str, str]], field: str, names: Sequence[str]) -> Column | None:
@@ -237,7 +237,7 @@ def near(header: Sequence[str], field: str, columns: Mapping[str, Column]) -> st
     return f" (there is {', '.join(map(shown, those[:3]))})" if those else ""
 
 
-def _plain(name: str) -> tuple[str, str]:
+def _plain_name_and_unit(name: str) -> tuple[str, str]:
     """Return a column's name in lower case with "_" between its words, without its unit; and the unit."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name))
     plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
@@ -245,15 +245,15 @@ def _plain(name: str) -> tuple[str, str]:
     return (stem, _ENDS[end]) if stem and end in _ENDS else (plain, "")
 
 
-def _units(field: str) -> tuple[str, ...]:
+def _units_of_field(field: str) -> tuple[str, ...]:
     if field in POINTS or field in SPANS:
         return tuple(TIMES)
     return tuple(MEMORIES) if field == "memory" else tuple(COUNTS) if field in COUNTED else ()
 
 
 def _unit_of_name(field: str, name: str) -> str:
-    unit = _plain(name)[1]
-    return unit if unit in _units(field) else ""
+    unit = _plain_name_and_unit(name)[1]
+    return unit if unit in _units_of_field(field) else ""
 
 
 def _default_unit(place: Place, field: str, name: str) -> str:
@@ -262,7 +262,7 @@ def _default_unit(place: Place, field: str, name: str) -> str:
     return "s" if field in POINTS or field in SPANS else "whole" if field in COUNTED else ""
 
 
-def _listed(header: Sequence[str]) -> str:
+def _header_text(header: Sequence[str]) -> str:
     return shorten(", ".join(header), 120)
 
 

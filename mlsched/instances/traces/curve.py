@@ -70,7 +70,7 @@ def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[
     Raises:
         InvalidFile: The file is missing or cannot be read, or all members fail to match.
     """
-    if not _is_tar(path):
+    if not _is_tar_archive(path):
         yield str(path), Text(path)
         return
     name = shown_path(path)
@@ -96,7 +96,7 @@ def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[
         raise InvalidFile(f"{name}: the archive has no member like {pattern.pattern}; give one that has")
 
 
-def _is_tar(path: str | os.PathLike[str]) -> bool:
+def _is_tar_archive(path: str | os.PathLike[str]) -> bool:
     try:
         with open_tar(path):
             return True

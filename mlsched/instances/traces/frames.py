@@ -49,13 +49,13 @@ class Frame:
 
     def rows(self, columns: Sequence[str]) -> Iterator[Sequence[object]]:
         """Yield the values of these columns, row by row."""
-        values = [self._column(name) for name in columns]
+        values = [self._values_of_column(name) for name in columns]
         if len({len(column) for column in values}) > 1:
             self.fail("has columns of different lengths", "give columns of equal length")
         for self.row, row in enumerate(zip(*values, strict=True)):
             yield row
 
-    def _column(self, name: str) -> list[object]:
+    def _values_of_column(self, name: str) -> list[object]:
         column = self._frame[name]
         for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; arrays
             if hasattr(column, method):

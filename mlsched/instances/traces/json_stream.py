@@ -20,18 +20,18 @@ _DECODER = json.JSONDecoder()
 def json_entries(text: Text) -> Iterator[dict[str, object]]:
     """Yield the objects of the JSON list in `text`; `text.line` is the first line of the current one."""
     cursor = _Cursor(text)
-    cursor.expect("[")
-    if cursor.peek() == "]":
+    cursor.skip_character("[")
+    if cursor.peek_character() == "]":
         return
     while True:
-        if (char := cursor.peek()) != "{":
+        if (char := cursor.peek_character()) != "{":
             cursor.fail(f"found {shown(char)}: each entry must be an object {{...}}")
-        yield cursor.entry()
-        if cursor.peek() == "]":
+        yield cursor.parse_object()
+        if cursor.peek_character() == "]":
             break
-        cursor.expect(",")
-    cursor.expect("]")
-    if char := cursor.peek():
+        cursor.skip_character(",")
+    cursor.skip_character("]")
+    if char := cursor.peek_character():
         cursor.fail(f"found {shown(char)} after the list, expected nothing there")
 
 
@@ -48,29 +48,29 @@ class _Cursor:
         self._text.line = self._line
         self._text.fail(problem, "give a JSON list of jobs")
 
-    def peek(self) -> str:
+    def peek_character(self) -> str:
         """Skip white space; the character after it, '' at the end of the file."""
         skipped = 0
         while True:
             space = _SPACE.match(self._buffer, self._at)
-            self._go(space.end() if space else self._at)
+            self._advance_to(space.end() if space else self._at)
             if self._at < len(self._buffer):
                 return self._buffer[self._at]
             skipped += len(self._buffer)
             if skipped > MAX_ENTRY:
                 self.fail(f"has more than {MAX_ENTRY} blanks in a row")
-            if not self._more(_CHUNK):
+            if not self._read_more(_CHUNK):
                 return ""
 
-    def expect(self, char: str) -> None:
+    def skip_character(self, char: str) -> None:
         """Step over `char`."""
-        if (actual := self.peek()) != char:
+        if (actual := self.peek_character()) != char:
             self.fail(
                 f"found {shown(actual)}, expected {char!r}" if actual else f"the list ends too early: no {char!r}"
             )
         self._at += 1
 
-    def entry(self) -> dict[str, object]:
+    def parse_object(self) -> dict[str, object]:
         """Parse the object that begins here."""
         self._text.line = self._line
         while True:
@@ -81,21 +81,21 @@ class _Cursor:
                 if size > MAX_ENTRY:
                     self.fail(f"an entry is broken or longer than {MAX_ENTRY} characters ({error.msg})")
                 line = self._line + self._buffer.count("\n", self._at, error.pos)
-                if not self._more(max(_CHUNK, size)):  # doubling keeps the repeated decoding linear
+                if not self._read_more(max(_CHUNK, size)):  # doubling keeps the repeated decoding linear
                     self._line = line
                     self.fail(f"is not JSON ({error.msg})")
             except (ValueError, RecursionError) as error:  # a number of thousands of digits, or deep nesting
                 self.fail(f"an entry cannot be decoded ({shown(str(error))})")
             else:
-                self._go(end)
+                self._advance_to(end)
                 return dict(value)
 
-    def _more(self, size: int) -> bool:
+    def _read_more(self, size: int) -> bool:
         chunk = self._text.read(size)
         self._buffer = self._buffer[self._at :] + chunk
         self._at = 0
         return bool(chunk)
 
-    def _go(self, to: int) -> None:
+    def _advance_to(self, to: int) -> None:
         self._line += self._buffer.count("\n", self._at, to)
         self._at = to

@@ -14,7 +14,7 @@ from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.source import Text, csv_header, csv_rows
 
 
-def _mapped(name: str, fields: str, others: str, notes: tuple[str, ...]) -> TraceFormat:
+def _format_of_fields(name: str, fields: str, others: str, notes: tuple[str, ...]) -> TraceFormat:
     """Return the format of a log by its fields ("submit=submit_time ...") and the other columns that it has."""
     read = dict(field.split("=") for field in fields.split())
     columns = tuple(column.partition(":")[0] for column in read.values())
@@ -35,16 +35,18 @@ _ACME = (
     "end=end_time duration=duration"
 )
 FORMATS = (
-    _mapped("acme-kalos", _ACME, "mem_per_pod_GB fail_time stop_time queue gpu_time", ("Memory is not read.",)),
-    _mapped("acme-seren", _ACME, "type queue gpu_time", ("The log has no memory.",)),
-    _mapped(
+    _format_of_fields(
+        "acme-kalos", _ACME, "mem_per_pod_GB fail_time stop_time queue gpu_time", ("Memory is not read.",)
+    ),
+    _format_of_fields("acme-seren", _ACME, "type queue gpu_time", ("The log has no memory.",)),
+    _format_of_fields(
         "alibaba-v2025",
         "id=instance_sn group=app_name gpus=gpu_request cpus=cpu_request memory=memory_request:gib "
         "submit=creation_time start=scheduled_time end=deletion_time",
         "role rdma_request max_instance_per_node",
         ("An instance is a job; RDMA, disks and the most instances of an application per node are not read.",),
     ),
-    _mapped(
+    _format_of_fields(
         "alibaba-v2026-spot",
         "id=job_name group=organization gpu_type=gpu_model gpus=gpu_request cpus=cpu_request workers=worker_num "
         "submit=submit_time duration=duration qos=job_type",

@@ -62,7 +62,7 @@ def read(text: Text, given: Given) -> Nodes:
         if len(ids) + count > MOST_NODES:
             text.fail(f"there are more than {MOST_NODES} nodes", "give fewer")
         name = text.label(fields["name"].name, row["name"]) if "name" in row else f"line-{text.line}"
-        cpus, memory, gpus = (_amount(text, fields, row, field) for field in ("cpus", "memory", "gpus"))
+        cpus, memory, gpus = (_amount_of_node(text, fields, row, field) for field in ("cpus", "memory", "gpus"))
         if gpus % 1000:
             text.bad(fields["gpus"].name, row["gpus"], "expected whole")
         ids += [name] if count == 1 else [f"{name}-{k + 1}" for k in range(count)]
@@ -86,7 +86,7 @@ def read(text: Text, given: Given) -> Nodes:
     )
 
 
-def _amount(text: Text, fields: Mapping[str, Column], row: Mapping[str, str], field: str) -> int:
+def _amount_of_node(text: Text, fields: Mapping[str, Column], row: Mapping[str, str], field: str) -> int:
     """Return thousandths, or MiB of memory; 0 without a column."""
     if field not in fields:
         return 0

@@ -74,26 +74,28 @@ class _Reader:
     def add(self, row: Sequence[object], jobs: TraceBuilder) -> None:
         """Add the job of one row, or keep its pod, or count the reason for skipping it."""
         changes: list[str] = []
-        columns_or_reason = self._job(row, changes)
+        columns_or_reason = self._job_arguments(row, changes)
         if not isinstance(columns_or_reason, str):
             for change in changes:
                 jobs.change(change)
         if self.pods is not None:
-            self.pods.add(self._text("pod_group", row) or self._name(row), columns_or_reason, self.place.where)
+            self.pods.add(
+                self._text_in_row("pod_group", row) or self._name_of_job(row), columns_or_reason, self.place.where
+            )
         elif isinstance(columns_or_reason, str):
             jobs.drop(columns_or_reason)
         else:
             jobs.add(**{**columns_or_reason, "submit": jobs.seconds(columns_or_reason["submit"])})
 
-    def _job(self, row: Sequence[object], changes: list[str]) -> dict[str, Any] | str:
+    def _job_arguments(self, row: Sequence[object], changes: list[str]) -> dict[str, Any] | str:
         """Return the builder's arguments for the job (or pod) of a row, or the reason to skip it; submit in ms.
 
         changes: Collects the changes to its values.
         """
-        times, asked = self._times(row), self._asked(row, changes)
-        limit, cost = self._time("time_limit", row), self._time("pause_cost", row)
+        times, asked = self._submit_and_run_time(row), self._requested_resources(row, changes)
+        limit, cost = self._time_in_row("time_limit", row), self._time_in_row("pause_cost", row)
         reason = times.reason
-        if self._text("status", row).lower() in UNFINISHED:
+        if self._text_in_row("status", row).lower() in UNFINISHED:
             reason = "not finished"
         if isinstance(asked, str):
             return reason or asked
@@ -104,47 +106,47 @@ class _Reader:
             return NOTHING
         if not times.run:
             return "zero run time"
-        self._spread(times.submit)
+        self._refuse_distant_submits(times.submit)
         changes += [times.change] if times.change else []
         runs: tuple[Run, ...] = ()
         if times.start is not None:
             changes += ["starts before it is submitted"] if times.start < times.submit else []
-            runs = ((times.start, times.start + times.run, self._places(row, gpus)),)
-        user, eligible = self._text("user", row), self._time("eligible", row)
+            runs = ((times.start, times.start + times.run, self._nodes_of_run(row, gpus)),)
+        user, eligible = self._text_in_row("user", row), self._time_in_row("eligible", row)
         self.limits += limit is not None
         self.users += bool(user)
         return {
-            "job": self._name(row),
+            "job": self._name_of_job(row),
             "submit": times.submit,
             "duration_ms": times.run,
             "gpu_count": count,
             "gpus_milli": max(gpus, 0),
             "cpu_milli": cpus,
             "memory_mib": memory,
-            "group": self._text("group", row),
-            "status": self._text("status", row),
+            "group": self._text_in_row("group", row),
+            "status": self._text_in_row("status", row),
             "user": user,
-            "qos": self._text("qos", row),
-            "partition": self._text("partition", row),
-            "gpu_type": self._text("gpu_type", row),
-            "model": self._text("model", row),
-            "rates": self._text("rates", row),
-            "after": self._text("after", row),
+            "qos": self._text_in_row("qos", row),
+            "partition": self._text_in_row("partition", row),
+            "gpu_type": self._text_in_row("gpu_type", row),
+            "model": self._text_in_row("model", row),
+            "rates": self._text_in_row("rates", row),
+            "after": self._text_in_row("after", row),
             "priority": self._priority(row),
             "eligible_ms": ABSENT if eligible is None else eligible,
             "time_limit_ms": UNKNOWN if limit is None else limit,
-            "node_count": self._nodes(row),
+            "node_count": self._requested_nodes(row),
             "pause_cost_ms": UNKNOWN if cost is None else cost,
             "runs": runs,
         }
 
-    def _asked(self, row: Sequence[object], changes: list[str]) -> tuple[int, int, int, int] | str:
+    def _requested_resources(self, row: Sequence[object], changes: list[str]) -> tuple[int, int, int, int] | str:
         """Return GPUs, CPUs (thousandths), memory (MiB) and complete GPUs of the job, or the reason to skip the row.
 
         If the log has workers, the amounts are per worker.
         """
-        gpus, cpus, memory = (self._amount(field, row, changes) for field in COUNTED)
-        workers = self._count("workers", row)
+        gpus, cpus, memory = (self._amount_in_row(field, row, changes) for field in COUNTED)
+        workers = self._count_in_row("workers", row)
         for field, number_of in (("gpus", gpus), ("cpus", cpus), ("memory", memory), ("workers", workers)):
             if number_of is None:
                 return f"no number of {field}"
@@ -157,15 +159,15 @@ class _Reader:
         times = (demand * workers if demand > 0 else demand for demand in each)
         return (*times, whole)  # type: ignore[return-value]
 
-    def _times(self, row: Sequence[object]) -> _Times:
+    def _submit_and_run_time(self, row: Sequence[object]) -> _Times:
         """Return submit, run time and start, and the reason to skip a row without them."""
-        submit, start, end = (self._time(field, row) for field in ("submit", "start", "end"))
+        submit, start, end = (self._time_in_row(field, row) for field in ("submit", "start", "end"))
         if submit is not None and (start is not None or end is not None):
             self._check_clocks("submit", *(field for field in ("start", "end") if field in self.times))
-        duration = self._time("duration", row)
+        duration = self._time_in_row("duration", row)
         if start is not None and end is not None:
             reason = "no submit time" if submit is None else "ends before it starts" if end < start else ""
-            return _Times(submit, end - start, start, reason, self._differs(submit, start, end, duration))
+            return _Times(submit, end - start, start, reason, self._note_on_duration(submit, start, end, duration))
         if "duration" not in self.columns:
             reason = "no submit time" if submit is None else "never started" if start is None else "no end"
             return _Times(submit, None, start, reason)
@@ -174,7 +176,7 @@ class _Reader:
             start = end - duration
         return _Times(submit, duration, start, reason)
 
-    def _differs(self, submit: int | None, start: int, end: int, given: int | None) -> str:
+    def _note_on_duration(self, submit: int | None, start: int, end: int, given: int | None) -> str:
         """Return the note on a duration that differs from end - start by more than one second."""
         if given is None or abs(end - start - given) <= TIMES["s"]:
             return ""
@@ -190,14 +192,14 @@ class _Reader:
             names = ", ".join(f"{self.times[field].column}: {self.times[field].kind}" for field in (first, last))
             self.place.fail(f"submit, start and end are on different clocks ({names})", "write them alike")
 
-    def _value(self, field: str, row: Sequence[object]) -> object:
+    def _value_in_row(self, field: str, row: Sequence[object]) -> object:
         column = self.columns.get(field)
         return None if column is None else value_of(column, row, self.index)
 
-    def _time(self, field: str, row: Sequence[object]) -> int | None:
-        return self.times[field].read(self.place, self._value(field, row)) if field in self.times else None
+    def _time_in_row(self, field: str, row: Sequence[object]) -> int | None:
+        return self.times[field].read(self.place, self._value_in_row(field, row)) if field in self.times else None
 
-    def _amount(self, field: str, row: Sequence[object], changes: list[str]) -> int | None:
+    def _amount_in_row(self, field: str, row: Sequence[object], changes: list[str]) -> int | None:
         """Return thousandths (MiB of memory); -1 if the log lacks the column, None if the row lacks the value."""
         column = self.columns.get(field)
         if column is None:
@@ -218,7 +220,7 @@ class _Reader:
             changes.append(f"{field} rounded up")
         return result
 
-    def _count(self, field: str, row: Sequence[object]) -> int | None:
+    def _count_in_row(self, field: str, row: Sequence[object]) -> int | None:
         """Return a number of workers or nodes; -1 if the log lacks the column, None if the row lacks the value."""
         column = self.columns.get(field)
         if column is None:
@@ -230,9 +232,9 @@ class _Reader:
             self.place.bad(column.name or field, value, f"expected a whole number of {field}, {MOST_NODES} at most")
         return int(count)
 
-    def _nodes(self, row: Sequence[object]) -> int:
+    def _requested_nodes(self, row: Sequence[object]) -> int:
         """Return the number of nodes requested by the job; -1 if the row lacks it."""
-        return self._count("nodes", row) or UNKNOWN
+        return self._count_in_row("nodes", row) or UNKNOWN
 
     def _priority(self, row: Sequence[object]) -> int:
         column = self.columns.get("priority")
@@ -248,9 +250,9 @@ class _Reader:
             )
         return int(priority)
 
-    def _places(self, row: Sequence[object], gpus: int) -> tuple[Held, ...]:
+    def _nodes_of_run(self, row: Sequence[object], gpus: int) -> tuple[Held, ...]:
         """Return the nodes that the row names, with its GPUs divided evenly among them, if possible."""
-        text = self._text("node_names", row)
+        text = self._text_in_row("node_names", row)
         if not text:
             return ()
         if text not in self.hosts:
@@ -265,13 +267,13 @@ class _Reader:
         share = gpus // len(names) if whole or len(names) == 1 else UNKNOWN
         return tuple((name, max(share, UNKNOWN)) for name in names)
 
-    def _name(self, row: Sequence[object]) -> str:
-        return self._text("id", row) or self.place.where.replace(" ", "-")
+    def _name_of_job(self, row: Sequence[object]) -> str:
+        return self._text_in_row("id", row) or self.place.where.replace(" ", "-")
 
-    def _text(self, field: str, row: Sequence[object]) -> str:
+    def _text_in_row(self, field: str, row: Sequence[object]) -> str:
         return text_of(self.place, self.columns.get(field), row, self.index)
 
-    def _spread(self, submit: int) -> None:
+    def _refuse_distant_submits(self, submit: int) -> None:
         """Refuse submits that lie decades apart: seconds and milliseconds in one column."""
         if self.low[1] and self.low[0] <= submit <= self.high[0]:
             return

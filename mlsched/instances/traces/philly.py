@@ -51,13 +51,15 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
         group = text.label(f"{place}vc", entry.get("vc", ""), empty=True)
         status = text.label(f"{place}status", entry.get("status", ""), empty=True)
         user = text.label(f"{place}user", entry.get("user") or "", empty=True)
-        attempts = _objects(text, f"{place}attempts", entry.get("attempts"))
-        submit = _time(text, f"{place}submitted_time", entry.get("submitted_time"))
+        attempts = _parse_objects(text, f"{place}attempts", entry.get("attempts"))
+        submit = _parse_time(text, f"{place}submitted_time", entry.get("submitted_time"))
         if submit is None or not attempts:
             jobs.drop("no attempts" if not attempts else "no submit time")
             continue
-        runs = [_run(text, f"{place}attempts[{i}].", attempt) for i, attempt in enumerate(attempts)]
-        attempt_places = [_places(text, f"{place}attempts[{i}].detail", attempt) for i, attempt in enumerate(attempts)]
+        runs = [_seconds_of_attempt(text, f"{place}attempts[{i}].", attempt) for i, attempt in enumerate(attempts)]
+        attempt_places = [
+            _servers_of_attempt(text, f"{place}attempts[{i}].detail", attempt) for i, attempt in enumerate(attempts)
+        ]
         known_runs = [run for run in runs if run is not None and run >= 0]
         if len(known_runs) < len(runs):
             jobs.drop("an attempt without times" if None in runs else "an attempt over the clock change")
@@ -85,22 +87,22 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
             break
 
 
-def _objects(text: Text, column: str, value: object) -> list[dict[str, object]]:
+def _parse_objects(text: Text, column: str, value: object) -> list[dict[str, object]]:
     """Parse a list of objects."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         text.bad(column, value, "expected a list of objects")
     return value
 
 
-def _time(text: Text, column: str, value: object) -> int | None:
+def _parse_time(text: Text, column: str, value: object) -> int | None:
     """Parse seconds; None for a time that was not recorded (the log writes 'None' or null)."""
     return None if value is None or value == "None" else text.timestamp(column, value)
 
 
-def _run(text: Text, place: str, attempt: dict[str, object]) -> int | None:
+def _seconds_of_attempt(text: Text, place: str, attempt: dict[str, object]) -> int | None:
     """Run time of an attempt in s: None if a time is missing, negative if the clock was set back in between."""
-    start = _time(text, f"{place}start_time", attempt.get("start_time"))
-    end = _time(text, f"{place}end_time", attempt.get("end_time"))
+    start = _parse_time(text, f"{place}start_time", attempt.get("start_time"))
+    end = _parse_time(text, f"{place}end_time", attempt.get("end_time"))
     if start is None or end is None:
         return None
     if end - start < -CLOCK_CHANGE:
@@ -108,10 +110,10 @@ def _run(text: Text, place: str, attempt: dict[str, object]) -> int | None:
     return end - start
 
 
-def _places(text: Text, column: str, attempt: dict[str, object]) -> tuple[tuple[str, int], ...]:
+def _servers_of_attempt(text: Text, column: str, attempt: dict[str, object]) -> tuple[tuple[str, int], ...]:
     """Return the servers of an attempt, and its GPUs on each, in 1/1000."""
     servers = []
-    for i, server in enumerate(_objects(text, column, attempt.get("detail"))):
+    for i, server in enumerate(_parse_objects(text, column, attempt.get("detail"))):
         gpus = server.get("gpus")
         if not isinstance(gpus, list):
             text.bad(f"{column}[{i}].gpus", gpus, "expected a list")

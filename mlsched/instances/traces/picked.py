@@ -41,7 +41,7 @@ def picked(
     columns |= {name: tuple(getattr(trace, name)[row] for row in rows.tolist()) for name in TEXT_COLUMNS}
     columns["eligible_ms"] = np.where(eligible == ABSENT, ABSENT, eligible + shift - 1000 * origin)
     if runs is None:
-        runs = _runs_of(trace, rows, shift)
+        runs = _shifted_runs_of(trace, rows, shift)
     else:
         by = np.argsort(rank[runs.job], kind="stable")
         places = tuple(runs.places[i] for i in by.tolist())
@@ -57,7 +57,7 @@ def picked(
     )
 
 
-def _runs_of(trace: Trace, rows: Column, shift: Column) -> Runs:
+def _shifted_runs_of(trace: Trace, rows: Column, shift: Column) -> Runs:
     """Return the logged runs of jobs (which may repeat), each shifted by a number of ms."""
     bounds = np.searchsorted(trace.runs.job, np.stack([rows, rows + 1]))
     counts = bounds[1] - bounds[0]

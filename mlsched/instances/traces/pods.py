@@ -65,32 +65,32 @@ class Pods:
                 jobs.join("further pods of a job", where)
             for where in idle:
                 jobs.join("pods of a job that ask for nothing", where)
-            whole = joined(name, pods)
+            whole = job_of_pods(name, pods)
             jobs.add(**{**whole, "submit": jobs.seconds(whole["submit"])})
         jobs.notes.append(f"{rows} rows are pods of {len(jobs)} jobs: a job runs as long as its longest pod.")
 
 
-def joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
+def job_of_pods(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the job of its pods; descriptions of the job are copied from its first pod."""
-    tasks = [task for pod in pods for task in pod.get("tasks") or (_task(pod),)]
-    sums = {key: _sum([pod[key] for pod in pods]) for key in _SUMMED}
+    tasks = [task for pod in pods for task in pod.get("tasks") or (_resources_of_pod(pod),)]
+    sums = {key: _sum_of_known([pod[key] for pod in pods]) for key in _SUMMED}
     submit, run = min(pod["submit"] for pod in pods), max(pod["duration_ms"] for pod in pods)
-    runs = [run for pod in pods for run in _runs(pod)] if all(pod["runs"] for pod in pods) else []
+    runs = [run for pod in pods for run in _runs_of_pod(pod)] if all(pod["runs"] for pod in pods) else []
     whole = {"job": name, "submit": submit, "duration_ms": run, "tasks": tuple(tasks), "runs": runs}
     return {**pods[0], **sums, **whole}
 
 
-def _task(pod: dict[str, Any]) -> tuple[int, ...]:
+def _resources_of_pod(pod: dict[str, Any]) -> tuple[int, ...]:
     """Return a pod's resources on its node."""
     return tuple(max(pod[key], 0) for key in ("cpu_milli", "memory_mib", "gpus_milli"))
 
 
-def _runs(pod: dict[str, Any]) -> list[Run]:
+def _runs_of_pod(pod: dict[str, Any]) -> list[Run]:
     """Return the time and node of a pod's run, with its own GPUs."""
     own: tuple[Place, ...] = (("", pod["gpus_milli"]),)
     return [(start, end, places or own) for start, end, places in pod["runs"]]
 
 
-def _sum(amounts: list[int]) -> int:
+def _sum_of_known(amounts: list[int]) -> int:
     known_amounts = [amount for amount in amounts if amount != UNKNOWN]
     return sum(known_amounts) if known_amounts else UNKNOWN

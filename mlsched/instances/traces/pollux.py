@@ -55,10 +55,10 @@ def read_curves(path: str | os.PathLike[str], *, application: str | None = None)
                 f"{text.name}: application {app!r} is unknown; give application= ({', '.join(BEST_SCORE)})"
             )
         with text:
-            yield _read(text, f"{app}/{folders[0].partition('.')[0]}", app)
+            yield _read_curve(text, f"{app}/{folders[0].partition('.')[0]}", app)
 
 
-def _read(text: Text, name: str, app: str) -> Curve:
+def _read_curve(text: Text, name: str, app: str) -> Curve:
     best = BEST_SCORE[app]
     points = Points(text)
     for step, metric in csv_rows(text, (STEP, METRIC), {}):

@@ -84,24 +84,24 @@ def read_trace(
     jobs = TraceBuilder(limit, strict=strict, options=LogOptions(log_cluster, int(log_shards)))
     frame = Frame(source, "the DataFrame") if is_frame(source) else parquet(source) if format is None else None
     if frame is not None:
-        _refuse(of_slurm)
+        _refuse_slurm_options(of_slurm)
         return _read_frame(frame, settings, jobs)
     with collector_paused(), Text(source) as text:
         jobs.place = text
-        form = _FORMATS[format] if format is not None else None if read is not None else _detect(text)
+        form = _FORMATS[format] if format is not None else None if read is not None else _detect_format(text)
         if form is not slurm.FORMAT:
-            _refuse(of_slurm)
+            _refuse_slurm_options(of_slurm)
         if form is None:
             return _read_own_text(text, settings, jobs)
         if form.columns:
             jobs.unread = tuple(name for name in csv_header(text) if name not in (*form.columns, *form.optional))
         form.read(text, jobs)
-        _check(text, jobs)
+        _refuse_empty_log(text, jobs)
         jobs.notes[:0] = form.notes
         return jobs.build(f"{text.name} ({form.name}){_left_out(jobs)}")
 
 
-def _refuse(options: Sequence[str]) -> None:
+def _refuse_slurm_options(options: Sequence[str]) -> None:
     """Refuse options of Slurm's accounting for another log."""
     if options:
         raise InvalidInput(f"{', '.join(options)}: options of sacct logs, and this is another log; leave them out")
@@ -119,9 +119,9 @@ def _read_frame(frame: Frame, given: Given, jobs: TraceBuilder) -> Trace:
     jobs.place = frame
     columns = columns_of(frame, frame.header, given.fields)
     check_log(frame, frame.header, columns, given.fields)
-    jobs.unread = _unread(frame.header, columns)
+    jobs.unread = _unread_columns(frame.header, columns)
     own.read_rows(frame, columns, frame.rows, jobs)
-    _check(frame, jobs)
+    _refuse_empty_log(frame, jobs)
     return jobs.build(f"{frame.name} ({OWN}: {described(columns)}{_left_out(jobs)})")
 
 
@@ -139,23 +139,23 @@ def _read_own_text(text: Text, given: Given, jobs: TraceBuilder) -> Trace:
     fields = columns_of(text, header, given.fields)
     check_log(text, header, fields, given.fields)
     text.line -= 1
-    jobs.unread = _unread(header, fields)
+    jobs.unread = _unread_columns(header, fields)
 
     def rows(columns: Sequence[str]) -> Iterator[Sequence[object]]:
         selection = columns if len(columns) > 1 else [*columns, header[0]]  # a selection of columns has two or more
         return csv_rows(text, selection, {}, separator, header=given.header)
 
     own.read_rows(text, fields, rows, jobs)
-    _check(text, jobs)
+    _refuse_empty_log(text, jobs)
     return jobs.build(f"{text.name} ({OWN}: {described(fields)}{_left_out(jobs)})")
 
 
-def _unread(header: Sequence[str], columns: Mapping[str, Any]) -> tuple[str, ...]:
+def _unread_columns(header: Sequence[str], columns: Mapping[str, Any]) -> tuple[str, ...]:
     read = {column.name for column in columns.values()}
     return tuple(name for name in header if name not in read)
 
 
-def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
+def _refuse_empty_log(place: Text | Frame, jobs: TraceBuilder) -> None:
     """Refuse a log without a job that ran."""
     if not jobs.rows:
         place.fail("the file holds no jobs" if isinstance(place, Text) else "holds no jobs", "give a file with rows")
@@ -182,7 +182,7 @@ def read_nodes(path: str | os.PathLike[str], *, read: str | Mapping[str, str] | 
         return nodes.read(text, parse(read or {}, nodes.NAMES))
 
 
-def _detect(text: Text) -> TraceFormat | None:
+def _detect_format(text: Text) -> TraceFormat | None:
     """Detect the format of a file; None if the common names of its columns suffice to read it.
 
     A table that has all columns of a known format is of it. Otherwise a table with all required common names is read by

@@ -21,7 +21,7 @@ from typing import Any
 from mlsched.instances.traces.builder import DATES, KINDS, NUMBERS, Run, TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.hostlist import nodes_of
-from mlsched.instances.traces.pods import joined
+from mlsched.instances.traces.pods import job_of_pods
 from mlsched.instances.traces.slurm_resources import Resources, resources_of
 from mlsched.instances.traces.source import Text, shown
 from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Place, Tasks
@@ -62,7 +62,7 @@ def read_sacct(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs: run time = elapsed time, GPUs and CPUs = the allocation, else the request."""
     lines = text.lines()
     header = [_CANONICAL.get(name.lower(), name) for name in next(lines).rstrip("\r\n").split("|")]
-    _check(text, header, jobs)
+    _check_header(text, header, jobs)
     names = ("Submit", "Eligible", "Start", "End")
     times = {name: Times(name) for name in names}
     times |= {name: Times(name, span=True) for name in ("Elapsed", "ElapsedRaw", "Timelimit")}
@@ -94,7 +94,7 @@ def read_sacct(text: Text, jobs: TraceBuilder) -> None:
         jobs.notes.append("Times have no zone.")
 
 
-def _check(text: Text, header: list[str], jobs: TraceBuilder) -> None:
+def _check_header(text: Text, header: list[str], jobs: TraceBuilder) -> None:
     if len(set(header)) != len(header):
         text.fail("the header has a column twice", "name each column once in --format")
     if not {"Elapsed", "ElapsedRaw"} & set(header) and not {"Start", "End"} <= set(header):
@@ -149,7 +149,7 @@ class _Reader:
         self.waiting: dict[str, _Job] = {}  # jobs whose last row allows a further run
         self.components: dict[tuple[str, str, int], list[_Job]] = {}  # by id, user and submit
 
-    def _time(self, row: Mapping[str, str], *names: str) -> int | None:
+    def _first_known_time(self, row: Mapping[str, str], *names: str) -> int | None:
         """Return the time in the first of these columns that is there and known."""
         for name in names:
             value = row.get(name, "")
@@ -161,11 +161,11 @@ class _Reader:
         """Add the job of a row, or count the reason why it is left out."""
         jobs = self.jobs
         state = row.get("State", "").split(" ")[0].rstrip("+")  # "CANCELLED by 1000"
-        submit, run = self._time(row, "Submit"), self._time(row, "ElapsedRaw", "Elapsed")
-        start, end = self._time(row, "Start"), self._time(row, "End")
+        submit, run = self._first_known_time(row, "Submit"), self._first_known_time(row, "ElapsedRaw", "Elapsed")
+        start, end = self._first_known_time(row, "Start"), self._first_known_time(row, "End")
         earlier = self.waiting.pop(name, None)
         if earlier is not None and not earlier.goes_on(row.get("User", "").strip(), submit):
-            self._last(name, earlier)
+            self._finish_job(name, earlier)
             earlier = None
         if earlier is not None:
             jobs.join("earlier runs of a job that was requeued", earlier.where)
@@ -179,7 +179,7 @@ class _Reader:
             why = "never ran" if not open_end else "not finished"
             jobs.drop("no submit time" if submit is None else why)
             return
-        job = self._job(row, submit, state, run, start)
+        job = self._job_of_row(row, submit, state, run, start)
         if job is None:
             jobs.drop("asks for no GPU and no CPU")
             return
@@ -195,7 +195,7 @@ class _Reader:
         if state in _AGAIN:
             self.waiting[name] = job
         else:
-            self._add(name, job)
+            self._add_job(name, job)
 
     def end(self) -> None:
         """Finish all jobs at the end of the log: waiting jobs have ended, unless requeued."""
@@ -203,48 +203,51 @@ class _Reader:
         for name, job in waiting.items():
             if self.jobs.full:
                 return
-            self._last(name, job)
+            self._finish_job(name, job)
         for (name, _, _), parts in self.components.items():
             if self.jobs.full:
                 return
             for part in parts[1:]:
                 self.jobs.join("further components of a heterogeneous job", part.where)
-            whole = joined(name, [self._columns(name, part) for part in parts])
+            whole = job_of_pods(name, [self._builder_arguments(name, part) for part in parts])
             times = {"submit": self.jobs.seconds(whole["submit"]), "runs": _together(whole["runs"])}
             counts = [part.details["node_count"] for part in parts]
             self.jobs.add(**{**whole, **times, "node_count": UNKNOWN if UNKNOWN in counts else sum(counts)})
 
-    def _last(self, name: str, job: _Job) -> None:
+    def _finish_job(self, name: str, job: _Job) -> None:
         """Add a job that might have run again and did not, unless it was requeued."""
         if job.state == "REQUEUED" or not job.length:
             self.jobs.drop("not finished" if job.state == "REQUEUED" else "never ran", job.where)
         else:
-            self._add(name, job)
+            self._add_job(name, job)
 
-    def _add(self, name: str, job: _Job) -> None:
+    def _add_job(self, name: str, job: _Job) -> None:
         if job.runs and job.runs[0][0] < job.submit:
             self.jobs.change("starts before it is submitted")
         base, plus, _ = name.partition("+")
         if plus:
-            job.details["tasks"] = _tasks(job.details)
-            job.runs = [(start, end, _own(places, job.details)) for start, end, places in job.runs]
+            job.details["tasks"] = _tasks_of_component(job.details)
+            job.runs = [(start, end, _places_of_component(places, job.details)) for start, end, places in job.runs]
             self.components.setdefault((base, job.details["user"], job.submit), []).append(job)
             return
-        columns = self._columns(name, job)
+        columns = self._builder_arguments(name, job)
         self.jobs.add(**{**columns, "submit": self.jobs.seconds(job.submit)})
 
-    def _columns(self, name: str, job: _Job) -> dict[str, Any]:
+    def _builder_arguments(self, name: str, job: _Job) -> dict[str, Any]:
         """Return the arguments of `TraceBuilder.add`, the submit in ms."""
         label = self.text.label("JobID", name)
         return {"job": label, "submit": job.submit, "duration_ms": job.length, "runs": job.runs, **job.details}
 
-    def _job(self, row: Mapping[str, str], submit: int, state: str, run: int, start: int | None) -> _Job | None:
+    def _job_of_row(self, row: Mapping[str, str], submit: int, state: str, run: int, start: int | None) -> _Job | None:
         """Return the job of a row; None if it has neither GPUs nor CPUs."""
         text = self.text
         tres = resources_of(row.get("AllocTRES") or row.get("ReqTRES") or "")
-        limit, eligible = self._time(row, "TimelimitRaw", "Timelimit"), self._time(row, "Eligible")
+        limit, eligible = (
+            self._first_known_time(row, "TimelimitRaw", "Timelimit"),
+            self._first_known_time(row, "Eligible"),
+        )
         cpus = row.get("AllocCPUS") or row.get("NCPUS") or tres.cpus or row.get("ReqCPUS", "")
-        devices, milli = self._gpus(row)
+        devices, milli = self._requested_gpus(row)
         if not devices and not cpus:
             return None
         priority = row.get("Priority", "")
@@ -252,22 +255,22 @@ class _Reader:
             "gpu_count": devices,
             "gpus_milli": milli,
             "cpu_milli": 1000 * text.whole("CPUs", cpus) if cpus else UNKNOWN,
-            "memory_mib": _memory(text, tres.memory),
+            "memory_mib": _memory_in_mib(text, tres.memory),
             "group": text.label("Account", row.get("Account", ""), empty=True),
             "status": text.label("State", row.get("State", ""), empty=True),
             "user": text.label("User", row.get("User", ""), empty=True),
             "partition": text.label("Partition", row.get("Partition", ""), empty=True),
             "qos": text.label("QOS", row.get("QOS", ""), empty=True),
-            "gpu_type": _type(row),
+            "gpu_type": _requested_gpu_model(row),
             "priority": ABSENT if is_missing(priority) else text.whole("Priority", priority),
             "eligible_ms": ABSENT if eligible is None else eligible,
             "time_limit_ms": UNKNOWN if limit is None else limit,
-            "node_count": _nodes(text, row, tres.nodes),
+            "node_count": _number_of_nodes(text, row, tres.nodes),
         }
-        runs = [] if start is None or not run else [(start, start + run, _places(row.get("NodeList", ""), milli))]
+        runs = [] if start is None or not run else [(start, start + run, _nodes_of_run(row.get("NodeList", ""), milli))]
         return _Job(submit, state, details, runs, run, text.where)
 
-    def _gpus(self, row: Mapping[str, str]) -> tuple[int, int]:
+    def _requested_gpus(self, row: Mapping[str, str]) -> tuple[int, int]:
         """Return the GPUs of a job over all its nodes, each complete or in part, and the same in thousandths.
 
         Reports resources that do not count: shares of unknown size, and everything but GPUs.
@@ -294,7 +297,7 @@ class _Reader:
         return devices, milli
 
 
-def _tasks(details: Mapping[str, Any]) -> Tasks:
+def _tasks_of_component(details: Mapping[str, Any]) -> Tasks:
     """Return the resources of a component on each of its nodes, as equal as can be."""
     count = max(details["node_count"], 1)
     cpus, memory = (-(-max(details[name], 0) // count) for name in ("cpu_milli", "memory_mib"))
@@ -304,7 +307,7 @@ def _tasks(details: Mapping[str, Any]) -> Tasks:
     return tuple((cpus, memory, share) for share in shares)
 
 
-def _own(places: tuple[Place, ...], details: Mapping[str, Any]) -> tuple[Place, ...]:
+def _places_of_component(places: tuple[Place, ...], details: Mapping[str, Any]) -> tuple[Place, ...]:
     """Return the places of a component with its own GPUs, which are fewer than its job's."""
     if places and all(share != UNKNOWN for _, share in places):
         return places
@@ -320,7 +323,7 @@ def _together(runs: list[Run]) -> list[Run]:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _places(listed: str, milli: int) -> tuple[Place, ...]:
+def _nodes_of_run(listed: str, milli: int) -> tuple[Place, ...]:
     """Return the nodes of a run; its GPUs are shared among them evenly, if they can be."""
     names = None if is_missing(listed) or listed == "None assigned" else nodes_of(listed)
     if not names:
@@ -329,13 +332,13 @@ def _places(listed: str, milli: int) -> tuple[Place, ...]:
     return tuple((name, milli // len(names) if whole else UNKNOWN) for name in names)
 
 
-def _type(row: Mapping[str, str]) -> str:
+def _requested_gpu_model(row: Mapping[str, str]) -> str:
     """Return the model of the GPUs that a job requested; '' for several."""
     types = resources_of(row.get("ReqTRES") or row.get("ReqGRES") or "").types
     return next(iter(types)) if len(types) == 1 else ""
 
 
-def _nodes(text: Text, row: Mapping[str, str], tres: str) -> int:
+def _number_of_nodes(text: Text, row: Mapping[str, str], tres: str) -> int:
     """Return the number of nodes of a job; -1 if it is unknown."""
     for column, value in (("NNodes", row.get("NNodes")), ("AllocNodes", row.get("AllocNodes")), ("node", tres)):
         if value and value != "0":
@@ -343,7 +346,7 @@ def _nodes(text: Text, row: Mapping[str, str], tres: str) -> int:
     return UNKNOWN
 
 
-def _memory(text: Text, value: str) -> int:
+def _memory_in_mib(text: Text, value: str) -> int:
     """Return the MiB of "64G"; -1 of an empty text."""
     if not value:
         return UNKNOWN

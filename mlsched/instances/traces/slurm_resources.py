@@ -67,7 +67,7 @@ def resources_of(listed: str) -> Resources:
             shards += count
         elif kind != "shard":
             others.add(kind if kind in _NAMED else "another resource")
-    sliced = [(count, share) for model, count in typed.items() if (share := _share(model))]
+    sliced = [(count, share) for model, count in typed.items() if (share := _slices_of_profile(model))]
     slices = sum(count for count, _ in sliced)
     devices = max(sum(typed.values()), plain or 0)
     parts = sum(-(-1000 * count * part // whole) for count, (part, whole) in sliced)
@@ -76,7 +76,7 @@ def resources_of(listed: str) -> Resources:
     return Resources(texts["cpu"], texts["mem"], texts["node"], devices, milli, types, shards, tuple(sorted(others)))
 
 
-def _share(model: str) -> tuple[int, int] | None:
+def _slices_of_profile(model: str) -> tuple[int, int] | None:
     """Return (compute slices, slices of the complete GPU) of a MIG profile; None of a complete GPU."""
     match = _SLICE.search(model)
     if match is None:

@@ -83,7 +83,7 @@ class Text:
         return open_file(path)
 
     def _first_line(self) -> str:
-        while text := self._take(MAX_LINE, by_line=True):
+        while text := self._read_chunk(MAX_LINE, by_line=True):
             if text.strip():
                 return text  # not counted yet: the reader that uses it does
             self._count_blank()
@@ -91,7 +91,7 @@ class Text:
                 self.fail(f"begins with more than {MAX_LINE} blanks", "check that this is a trace")
         raise InvalidFile(f"{self.name}: is empty; give a file with a header and rows")
 
-    def _take(self, size: int, *, by_line: bool) -> str:
+    def _read_chunk(self, size: int, *, by_line: bool) -> str:
         """Read the next line (its first `size` characters), or the next `size` characters; '' at the end."""
         try:
             text = self._stream.readline(size) if by_line else self._stream.read(size)
@@ -128,14 +128,14 @@ class Text:
             if len(text) >= MAX_LINE:
                 self.fail(f"is longer than {MAX_LINE} characters", "check that this is a CSV trace")
             yield text
-            text = self._take(MAX_LINE, by_line=True)
+            text = self._read_chunk(MAX_LINE, by_line=True)
 
     def read(self, size: int) -> str:
         """Read the next `size` characters, `head` first, without counting lines."""
         if self.head:
             text, self.head = self.head, ""
             return text
-        return self._take(size, by_line=False)
+        return self._read_chunk(size, by_line=False)
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
         """Raise `InvalidFile` at the current line."""
@@ -201,7 +201,7 @@ def csv_rows(
         lacks: Consequence of a missing column, by column.
         header: True if the first line is one; otherwise columns are called #1, #2, ...
     """
-    rows = _reader(text.lines() if separator != " " else (line.strip() + "\n" for line in text.lines()), separator)
+    rows = _csv_reader(text.lines() if separator != " " else (line.strip() + "\n" for line in text.lines()), separator)
     try:
         names: Sequence[str] = csv_header(text, separator, header=header)
         if header:
@@ -218,14 +218,14 @@ def csv_rows(
         text.fail(f"is not CSV ({error})", "fix its quotes")
 
 
-def _reader(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+def _csv_reader(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
     return csv.reader(lines, strict=True, delimiter=separator, skipinitialspace=separator == " ")
 
 
 def csv_header(text: Text, separator: str = ",", *, header: bool = True) -> tuple[str, ...]:
     """Return the column names in the first line, or (header=False) their numbers; () if it is not a CSV."""
     try:
-        names = next(_reader([text.head.strip() if separator == " " else text.head], separator), [])
+        names = next(_csv_reader([text.head.strip() if separator == " " else text.head], separator), [])
     except csv.Error:
         return ()
     return tuple(names) if header else tuple(f"#{number}" for number in range(1, len(names) + 1))

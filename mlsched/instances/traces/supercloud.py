@@ -43,7 +43,7 @@ def read_table(text: Text, jobs: TraceBuilder) -> None:
             text.whole(name, value) for name, value in zip(COLUMNS[-5:-1], times, strict=True)
         )
         number = text.whole("state", state) & _BASE
-        if reason := _reason(number, submit, start, end):
+        if reason := _reason_to_skip(number, submit, start, end):
             jobs.drop(reason)
             continue
         matches = (_AMOUNT.fullmatch(item.strip()) for item in tres.split(","))
@@ -69,13 +69,13 @@ def read_table(text: Text, jobs: TraceBuilder) -> None:
             priority=text.whole("priority", priority),
             eligible_ms=TIMES["s"] * max(eligible, submit),
             node_count=int(amounts.get(NODE, 0)) or text.whole("nodes_alloc", nodes) or UNKNOWN,
-            runs=[(TIMES["s"] * start, TIMES["s"] * end, _places(listed, gpus))],
+            runs=[(TIMES["s"] * start, TIMES["s"] * end, _nodes_of_list(listed, gpus))],
         )
         if jobs.full:
             break
 
 
-def _reason(state: int, submit: int, start: int, end: int) -> str:
+def _reason_to_skip(state: int, submit: int, start: int, end: int) -> str:
     """Return the reason to leave a row out; "" for a job that ran."""
     if state < UNFINISHED or (start and not end):
         return "not finished"
@@ -86,7 +86,7 @@ def _reason(state: int, submit: int, start: int, end: int) -> str:
     return "ends before it starts" if end < start else ""
 
 
-def _places(listed: str, gpus: int) -> tuple[Place, ...]:
+def _nodes_of_list(listed: str, gpus: int) -> tuple[Place, ...]:
     """Return the nodes of a list, Python's (['n1', 'n2']) or Slurm's; their GPUs evenly, if they can be."""
     text = listed.strip()
     if text.startswith("['"):

@@ -48,7 +48,7 @@ def read_swf(text: Text, jobs: TraceBuilder) -> None:
         if len(values) != len(FIELDS):
             text.fail(f"has {len(values)} fields, expected {len(FIELDS)}", "give a file of format version 2")
         after += values[16] != "-1"
-        _add(text, values, jobs)
+        _add_job(text, values, jobs)
         if jobs.full:
             break
     if size:
@@ -58,7 +58,7 @@ def read_swf(text: Text, jobs: TraceBuilder) -> None:
         jobs.notes.append(f"{after} jobs were submitted after an earlier one: their submit times are kept as they are.")
 
 
-def _add(text: Text, values: list[str], jobs: TraceBuilder) -> None:
+def _add_job(text: Text, values: list[str], jobs: TraceBuilder) -> None:
     """Add one job, or count the reason to skip it."""
 
     def field(index: int) -> float:

@@ -70,7 +70,7 @@ def read_throughputs(path: str | os.PathLike[str], pairs: bool = False) -> Throu
         return dataclasses.replace(alone, pairs=_pairs_of_gavel(path, data, alone)) if pairs else alone
     if pairs:
         raise InvalidFile(f"{path}: a CSV table has no rates of pairs; give a throughputs file of Gavel (JSON)")
-    return _own(path)
+    return _read_own_csv(path)
 
 
 def throughputs_of(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _pairs_of_gavel(
     return pairs
 
 
-def _own(path: str | os.PathLike[str]) -> Throughputs:
+def _read_own_csv(path: str | os.PathLike[str]) -> Throughputs:
     """Read a CSV file with one column for each GPU type."""
     rates: dict[tuple[str, int], dict[str, float]] = {}
     with Text(path) as text:
@@ -153,7 +153,7 @@ def _own(path: str | os.PathLike[str]) -> Throughputs:
                 text.bad("gpus", gpus, "expected at least 1")
             if key in rates:
                 text.fail(f"model {model!r} on {gpus} GPUs is there twice", "remove one of the rows")
-            rates[key] = {name: _number(text, name, value) for name, value in zip(types, values, strict=True)}
+            rates[key] = {name: _parse_rate(text, name, value) for name, value in zip(types, values, strict=True)}
         if not types:
             raise InvalidFile(f"{text.name}, line 1: the header names no GPU type; {needed}")
         if len({name.strip().lower() for name in types}) != len(types):
@@ -163,7 +163,7 @@ def _own(path: str | os.PathLike[str]) -> Throughputs:
     return Throughputs(types, rates, shown_path(path))
 
 
-def _number(text: Text, column: str, value: str) -> float:
+def _parse_rate(text: Text, column: str, value: str) -> float:
     try:
         rate = float(value or 0)
     except ValueError:

@@ -44,7 +44,7 @@ NUMBER_COLUMNS = (
 TEXT_COLUMNS = ("qos", "group", "status", *_TEXTS)
 
 
-def _none() -> Column:
+def _empty_column() -> Column:
     return np.zeros(0, dtype=np.int64)
 
 
@@ -118,9 +118,9 @@ class Runs:
         places: Nodes of each run that the log names; () if absent.
     """
 
-    job: Column = field(default_factory=_none)
-    start_ms: Column = field(default_factory=_none)
-    end_ms: Column = field(default_factory=_none)
+    job: Column = field(default_factory=_empty_column)
+    start_ms: Column = field(default_factory=_empty_column)
+    end_ms: Column = field(default_factory=_empty_column)
     places: tuple[tuple[Place, ...], ...] = ()
 
     def __post_init__(self) -> None:
@@ -193,16 +193,16 @@ class Trace(_Table):
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     user: tuple[str, ...] = ()
-    time_limit_ms: Column = field(default_factory=_none)
-    node_count: Column = field(default_factory=_none)
-    pause_cost_ms: Column = field(default_factory=_none)
+    time_limit_ms: Column = field(default_factory=_empty_column)
+    node_count: Column = field(default_factory=_empty_column)
+    pause_cost_ms: Column = field(default_factory=_empty_column)
     tasks: tuple[Tasks, ...] = ()
     partition: tuple[str, ...] = ()
     gpu_type: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     rates: tuple[str, ...] = ()
-    priority: Column = field(default_factory=_none)
-    eligible_ms: Column = field(default_factory=_none)
+    priority: Column = field(default_factory=_empty_column)
+    eligible_ms: Column = field(default_factory=_empty_column)
     after: tuple[str, ...] = ()
     runs: Runs = field(default_factory=Runs)
     account: Account = field(default_factory=Account, compare=False)
@@ -250,14 +250,14 @@ class Trace(_Table):
     @property
     def start_ms(self) -> Column:
         """Return the first start of each job, in milliseconds after the first submit; ABSENT if not logged."""
-        return self._of_runs(self.runs.start_ms, first=True)
+        return self._times_of_runs(self.runs.start_ms, first=True)
 
     @property
     def end_ms(self) -> Column:
         """Return the end of each job's last run, in milliseconds after the first submit; ABSENT if not logged."""
-        return self._of_runs(self.runs.end_ms, first=False)
+        return self._times_of_runs(self.runs.end_ms, first=False)
 
-    def _of_runs(self, times: Column, *, first: bool) -> Column:
+    def _times_of_runs(self, times: Column, *, first: bool) -> Column:
         column = np.full(len(self), ABSENT)
         order = slice(None, None, -1 if first else 1)  # of several assignments to a job, the last counts
         column[self.runs.job[order]] = times[order]

@@ -128,13 +128,13 @@ class Times:
         if is_missing(value):
             return None
         if isinstance(value, str):
-            kind, moment = self._text(place, value.strip())
+            kind, moment = self._parse_text(place, value.strip())
         elif isinstance(value, datetime) and not self.span:
-            kind, moment = _point(value)
+            kind, moment = _parse_date(value)
         elif isinstance(value, timedelta) and self.span:
             kind, moment = "a span of time", value // _MILLISECOND
         else:
-            kind, moment = "a number", self._number(place, value)
+            kind, moment = "a number", self._parse_number(place, value)
         if not self.kind:
             self.kind, self.first = kind, place.where
         elif kind != self.kind:
@@ -147,7 +147,7 @@ class Times:
             self.known[value] = moment
         return moment
 
-    def _text(self, place: Place, text: str) -> tuple[str, int]:
+    def _parse_text(self, place: Place, text: str) -> tuple[str, int]:
         if self.span:
             if match := _SPAN.fullmatch(text):
                 days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[:4])
@@ -156,12 +156,12 @@ class Times:
                     return "a span of time", 1000 * (86400 * days + 3600 * hours + 60 * minutes + seconds) + part
         elif _DATE.match(text):
             try:
-                return _point(datetime.fromisoformat(text))
+                return _parse_date(datetime.fromisoformat(text))
             except ValueError:  # month 13, hour 25
                 place.bad(self.column, text, "is not a date and time of day")
-        return "a number", self._number(place, text)
+        return "a number", self._parse_number(place, text)
 
-    def _number(self, place: Place, value: object) -> int:
+    def _parse_number(self, place: Place, value: object) -> int:
         other = "H:MM:SS" if self.span else "YYYY-MM-DD HH:MM:SS"
         unit = next(name for name, factor in TIMES.items() if factor == self.unit)
         amount_ms = number(place, self.column, value, f"a number (of {unit}) or {other}") * self.unit
@@ -172,7 +172,7 @@ class Times:
         return round(amount_ms)
 
 
-def _point(value: datetime) -> tuple[str, int]:
+def _parse_date(value: datetime) -> tuple[str, int]:
     """Return the kind of a date and time of day, and its milliseconds; with a zone, in UTC."""
     if value.tzinfo is None:
         return "a time of day", (value - _EPOCH) // _MILLISECOND

@@ -16,11 +16,11 @@ JOBS = (
 )
 
 
-def _one(instance: Instance, rng: Rng) -> int:
+def _random_job(instance: Instance, rng: Rng) -> int:
     return int(rng.integers(len(instance.waiting)))
 
 
-def _set(instance: Instance, at: Any, **values: Any) -> Instance:
+def _with_entries(instance: Instance, at: Any, **values: Any) -> Instance:
     changed = {name: getattr(instance, name).copy() for name in values}
     for name, value in values.items():
         changed[name][at] = value
@@ -38,27 +38,27 @@ def _three_jobs(instance: Instance, rng: Rng) -> Instance:
 
 
 def _equal_jobs(instance: Instance, rng: Rng) -> Instance:
-    job = _one(instance, rng)
+    job = _random_job(instance, rng)
     with_copy = _with_copies(instance, [job])
-    return _set(with_copy, len(with_copy.waiting) - 1, model=instance.model[job])
+    return _with_entries(with_copy, len(with_copy.waiting) - 1, model=instance.model[job])
 
 
-def _never(instance: Instance, rng: Rng) -> Instance:
+def _forbidden_configurations(instance: Instance, rng: Rng) -> Instance:
     """Forbid a job its largest numbers, or one worker and one PS."""
-    job = _one(instance, rng)
+    job = _random_job(instance, rng)
     at = (job, 0, 0) if rng.integers(2) else (job, -1, -1)
-    return _set(instance, at, cost=NEVER)
+    return _with_entries(instance, at, cost=NEVER)
 
 
 def _cannot_train(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance, rng), cost=NEVER)
+    return _with_entries(instance, _random_job(instance, rng), cost=NEVER)
 
 
 def _larger_is_slower(instance: Instance, rng: Rng) -> Instance:
-    job = _one(instance, rng)
+    job = _random_job(instance, rng)
     cost = instance.cost[job]
     slowest = int(np.where(cost == NEVER, 1, cost).max())
-    return _set(instance, (job, -1, -1), cost=slowest + 1000)
+    return _with_entries(instance, (job, -1, -1), cost=slowest + 1000)
 
 
 def _two_resources(instance: Instance, rng: Rng) -> Instance:
@@ -72,7 +72,7 @@ def _two_resources(instance: Instance, rng: Rng) -> Instance:
     )
 
 
-def _scarce(instance: Instance, rng: Rng) -> Instance:
+def _scarce_resource(instance: Instance, rng: Rng) -> Instance:
     """Leave room for a pair of every job but the smallest, of one resource."""
     pairs = instance.worker_demand + instance.ps_demand
     r = int(pairs.sum(axis=0).argmax())
@@ -82,26 +82,26 @@ def _scarce(instance: Instance, rng: Rng) -> Instance:
 
 
 def _fits_nowhere(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance, rng), worker_demand=instance.capacity + 1)
+    return _with_entries(instance, _random_job(instance, rng), worker_demand=instance.capacity + 1)
 
 
-def _free_ps(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance, rng), ps_demand=0)
+def _ps_without_demand(instance: Instance, rng: Rng) -> Instance:
+    return _with_entries(instance, _random_job(instance, rng), ps_demand=0)
 
 
-def _runs(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance, rng), current_workers=2, current_ps=1)
+def _running_job(instance: Instance, rng: Rng) -> Instance:
+    return _with_entries(instance, _random_job(instance, rng), current_workers=2, current_ps=1)
 
 
-def _is_new(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance, rng), current_workers=0, current_ps=0)
+def _new_job(instance: Instance, rng: Rng) -> Instance:
+    return _with_entries(instance, _random_job(instance, rng), current_workers=0, current_ps=0)
 
 
 def _waits_cheaply(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, _one(instance, rng), waiting=0)
+    return _with_entries(instance, _random_job(instance, rng), waiting=0)
 
 
-def _backlog(instance: Instance, rng: Rng) -> Instance:
+def _larger_backlog(instance: Instance, rng: Rng) -> Instance:
     return instance.replace(backlog=instance.backlog + 2)
 
 
@@ -126,23 +126,23 @@ def _has_equal_jobs(instance: Instance) -> bool:
     return len(np.unique(np.hstack(columns), axis=0)) < jobs
 
 
-def _pairs(instance: Instance) -> Any:
+def _demand_of_pairs(instance: Instance) -> Any:
     return instance.worker_demand + instance.ps_demand
 
 
 FEATURES = {
     "three jobs": Feature(lambda i: len(i.waiting) >= 3, _three_jobs),
-    "combination that cannot train": Feature(lambda i: bool((i.cost == NEVER).any()), _never),
+    "combination that cannot train": Feature(lambda i: bool((i.cost == NEVER).any()), _forbidden_configurations),
     "job that cannot train": Feature(lambda i: bool((i.cost == NEVER).all(axis=(1, 2)).any()), _cannot_train),
     "larger numbers that are slower": Feature(_has_larger_is_slower, _larger_is_slower),
     "two resources": Feature(lambda i: len(i.resources) >= 2, _two_resources),
-    "no room for all": Feature(lambda i: bool((_pairs(i).sum(axis=0) > i.capacity).any()), _scarce),
-    "job that fits nowhere": Feature(lambda i: bool((_pairs(i) > i.capacity).any()), _fits_nowhere),
-    "PS that needs nothing": Feature(lambda i: bool((i.ps_demand == 0).all(axis=1).any()), _free_ps),
-    "running job": Feature(lambda i: bool((i.current_workers > 0).any()), _runs),
-    "new job": Feature(lambda i: bool((i.current_workers == 0).any()), _is_new),
+    "no room for all": Feature(lambda i: bool((_demand_of_pairs(i).sum(axis=0) > i.capacity).any()), _scarce_resource),
+    "job that fits nowhere": Feature(lambda i: bool((_demand_of_pairs(i) > i.capacity).any()), _fits_nowhere),
+    "PS that needs nothing": Feature(lambda i: bool((i.ps_demand == 0).all(axis=1).any()), _ps_without_demand),
+    "running job": Feature(lambda i: bool((i.current_workers > 0).any()), _running_job),
+    "new job": Feature(lambda i: bool((i.current_workers == 0).any()), _new_job),
     "job that waits cheaply": Feature(lambda i: bool((i.waiting < i.cost.min(axis=(1, 2))).any()), _waits_cheaply),
-    "backlog": Feature(lambda i: i.backlog > 0, _backlog),
+    "backlog": Feature(lambda i: i.backlog > 0, _larger_backlog),
     "table with more workers than PSs": Feature(lambda i: i.cost.shape[1] > i.cost.shape[2], _wider_table),
     "equal jobs": Feature(_has_equal_jobs, _equal_jobs),
 }

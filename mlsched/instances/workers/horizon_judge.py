@@ -68,7 +68,7 @@ def _malformed(horizon: Horizon, plan: Stages) -> list[str]:
     return faults
 
 
-def _begin(plan: Stages, stage: int) -> int:
+def _begin_of_stage(plan: Stages, stage: int) -> int:
     return int(plan.ends[stage - 1]) if stage else 0
 
 
@@ -76,9 +76,9 @@ def _early_or_late(horizon: Horizon, plan: Stages) -> list[str]:
     faults = []
     for e in range(len(plan.stage)):
         k, j = int(plan.stage[e]), int(plan.job[e])
-        if int(plan.time[e]) and _begin(plan, k) < int(horizon.arrival[j]) * NS:
+        if int(plan.time[e]) and _begin_of_stage(plan, k) < int(horizon.arrival[j]) * NS:
             faults.append(
-                f"job {j} works in stage {k}, which begins at {_begin(plan, k)} ns: "
+                f"job {j} works in stage {k}, which begins at {_begin_of_stage(plan, k)} ns: "
                 f"it arrives at {int(horizon.arrival[j]) * NS}"
             )
         if k > int(plan.finish[j]):
@@ -98,11 +98,11 @@ def _overfull(horizon: Horizon, plan: Stages) -> list[str]:
             demand += int(plan.ps[e]) * int(horizon.ps_demand[j, r])
             use_of[k, r] = use_of.get((k, r), 0) + time * demand
     for (k, j), time in time_of.items():
-        length = int(plan.ends[k]) - _begin(plan, k)
+        length = int(plan.ends[k]) - _begin_of_stage(plan, k)
         if time > length:
             faults.append(f"job {j} spends {time} ns in stage {k}, which lasts {length}")
     for (k, r), amount in use_of.items():
-        there = int(horizon.capacity[r]) * (int(plan.ends[k]) - _begin(plan, k))
+        there = int(horizon.capacity[r]) * (int(plan.ends[k]) - _begin_of_stage(plan, k))
         if amount > there:
             faults.append(f"in stage {k} the jobs use {amount} ns of {horizon.resources[r]}: there are {there}")
     return faults

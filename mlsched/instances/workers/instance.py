@@ -115,7 +115,7 @@ def waiting_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
     (sufficiently large) pair from a job with two or more of each loses less, unless the job would then be slower than
     with a single pair.
     """
-    slowest = _slowest(cost)
+    slowest = _slowest_cost(cost)
     return np.asarray(slowest + slowest.max(initial=0) + delay, dtype=np.int64)
 
 
@@ -125,10 +125,10 @@ def pair_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
     This is the loss of a job that waits for the next decision and then runs with a single pair. Speeding up a few jobs
     while others wait may then be optimal: sharing among all does not always minimise the sum.
     """
-    return np.asarray(_slowest(cost) + delay, dtype=np.int64)
+    return np.asarray(_slowest_cost(cost) + delay, dtype=np.int64)
 
 
-def _slowest(cost: IntArray) -> IntArray:
+def _slowest_cost(cost: IntArray) -> IntArray:
     """Return the cost with one worker and one PS; the largest if that is not allowed, 0 if nothing is."""
     finite_cost = np.where(cost == NEVER, 0, cost)
     pair = finite_cost[:, 0, 0]

@@ -47,9 +47,9 @@ class SpeedModel(ABC):
         """Return the cached table of g for 1..`workers` workers and 1..`ps` PSs."""
         for name, size in (("workers", workers), ("ps", ps)):
             check_range(name, size, 1, 10**6)
-        return _times(self, workers, ps)
+        return _table_of_times(self, workers, ps)
 
-    def _check(self, **parameters: Seconds) -> None:
+    def _check_parameters(self, **parameters: Seconds) -> None:
         """Reject parameters that are not finite numbers >= 0, and models whose iterations can take 0 seconds."""
         for name, value in parameters.items():
             if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)) or not 0 <= value < math.inf:
@@ -74,10 +74,10 @@ class Synchronous(SpeedModel):
     theta4: Seconds
 
     def __post_init__(self) -> None:
-        self._check(**dataclasses.asdict(self))
+        self._check_parameters(**dataclasses.asdict(self))
 
     def seconds(self, workers: int, ps: int) -> Fraction:
-        t0, t1, t2, t3, t4 = _thetas(self)
+        t0, t1, t2, t3, t4 = _exact_parameters(self)
         return t0 / workers + t1 + t2 * workers / ps + t3 * workers + t4 * ps
 
 
@@ -94,10 +94,10 @@ class Asynchronous(SpeedModel):
     theta3: Seconds
 
     def __post_init__(self) -> None:
-        self._check(**dataclasses.asdict(self))
+        self._check_parameters(**dataclasses.asdict(self))
 
     def seconds(self, workers: int, ps: int) -> Fraction:
-        t0, t1, t2, t3 = _thetas(self)
+        t0, t1, t2, t3 = _exact_parameters(self)
         return (t0 + t1 * workers / ps + t2 * workers + t3 * ps) / workers
 
 
@@ -143,13 +143,13 @@ class Times:
         return self.numerator > 0
 
     @functools.cached_property
-    def _largest(self) -> tuple[int, int]:
+    def _largest_parts(self) -> tuple[int, int]:
         return max(map(int, self.numerator.flat)), max(map(int, self.denominator.flat))
 
     def cost(self, remaining: int) -> IntArray:
         """Return ceil(B g) in ms by [w - 1, p - 1] for B = `remaining` iterations; `NEVER` if the job cannot train."""
         check_range("remaining", remaining, 1, EXACT)
-        top = self.numerator if self._largest[0] * remaining <= _INT64 else self.numerator.astype(object)
+        top = self.numerator if self._largest_parts[0] * remaining <= _INT64 else self.numerator.astype(object)
         value = -((-remaining * top) // self.denominator)
         if (value >= NEVER).any():
             raise InvalidInput(f"remaining = {remaining}: takes {max(map(int, value.flat))} ms, expected below 2^53")
@@ -174,12 +174,12 @@ class Times:
         return np.where(self.allowed, value, NEVER).astype(np.int64)
 
 
-def _thetas(model: SpeedModel) -> tuple[Fraction, ...]:
+def _exact_parameters(model: SpeedModel) -> tuple[Fraction, ...]:
     return tuple(exact(getattr(model, field.name)) for field in dataclasses.fields(model))
 
 
 @functools.lru_cache(maxsize=1024)
-def _times(model: SpeedModel, workers: int, ps: int) -> Times:
+def _table_of_times(model: SpeedModel, workers: int, ps: int) -> Times:
     seconds = [[model.seconds(w, p) for p in range(1, ps + 1)] for w in range(1, workers + 1)]
     ms = [[Fraction(0) if g is None else 1000 * g for g in row] for row in seconds]
     wide = any(max(g.numerator, g.denominator) > _INT64 for row in ms for g in row)

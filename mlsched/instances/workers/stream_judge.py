@@ -53,7 +53,7 @@ def evaluate(stream: Stream, plan: Policy) -> dict[str, float]:
 
 def realised(stream: Stream, plan: Policy, arrival: list[int], kind: list[int]) -> int:
     """Sum of the jobs' times from arrival to finish, ms, when they come at these ms and are of these types."""
-    rows = _rows(stream, plan)
+    rows = _rows_of_states(stream, plan)
     now, arrived, there, total = 0, 0, tuple[tuple[int, int], ...](), 0
     while arrived < len(arrival) or there:
         if arrived < len(arrival) and (not there or arrival[arrived] == now):
@@ -61,16 +61,16 @@ def realised(stream: Stream, plan: Policy, arrival: list[int], kind: list[int]) 
             there += ((int(stream.type_model[kind[arrived]]), int(stream.type_iterations[kind[arrived]])),)
             arrived += 1
             continue
-        allocation = _given(stream, rows, (stream.jobs - arrived, there))
+        allocation = _allocation_in(stream, rows, (stream.jobs - arrived, there))
         lasts = _first_finish(stream, there, allocation)
         if arrived < len(arrival):
             lasts = min(lasts, arrival[arrived] - now)
         total += lasts * len(there)
-        now, there = now + lasts, _after(stream, there, allocation, lasts)
+        now, there = now + lasts, _remaining_after(stream, there, allocation, lasts)
     return total
 
 
-def _rows(stream: Stream, plan: Policy) -> dict[State, Given]:
+def _rows_of_states(stream: Stream, plan: Policy) -> dict[State, Given]:
     """Return the allocation of the jobs of each state."""
     rows: dict[State, Given] = {}
     for k in range(len(plan.coming)):
@@ -78,36 +78,38 @@ def _rows(stream: Stream, plan: Policy) -> dict[State, Given]:
         jobs = tuple((int(plan.model[k, s]), int(plan.remaining[k, s])) for s in slots)
         state = (int(plan.coming[k]), jobs)
         if state in rows:
-            raise InvalidInput(f"row {k} is of a state that has a row already: {_said(state)}")
+            raise InvalidInput(f"row {k} is of a state that has a row already: {_text_of_state(state)}")
         rows[state] = tuple((int(plan.workers[k, s]), int(plan.ps[k, s])) for s in slots)
     return rows
 
 
-def _said(state: State) -> str:
+def _text_of_state(state: State) -> str:
     coming, jobs = state
     there = ", ".join(f"model {m} with {b} iterations" for m, b in jobs)
     return f"{there}; {coming} to come"
 
 
-def _given(stream: Stream, rows: dict[State, Given], state: State) -> Given:
+def _allocation_in(stream: Stream, rows: dict[State, Given], state: State) -> Given:
     """Return the policy's allocation in a state; InvalidInput if it is missing or not allowed."""
     if state not in rows:
-        raise InvalidInput(f"a row is missing for {_said(state)}")
+        raise InvalidInput(f"a row is missing for {_text_of_state(state)}")
     allocation, jobs = rows[state], state[1]
     _, most_workers, most_ps = stream.time.shape
     for (m, _), (w, p) in zip(jobs, allocation, strict=True):
         if (w == 0) != (p == 0):
-            raise InvalidInput(f"{_said(state)}: a job has {w} workers and {p} PSs, expected both, or neither")
+            raise InvalidInput(f"{_text_of_state(state)}: a job has {w} workers and {p} PSs, expected both, or neither")
         if w > most_workers or p > most_ps or (w and int(stream.time[m, w - 1, p - 1]) == CANNOT):
-            raise InvalidInput(f"{_said(state)}: a job of model {m} cannot train with {w} workers and {p} PSs")
+            raise InvalidInput(f"{_text_of_state(state)}: a job of model {m} cannot train with {w} workers and {p} PSs")
     for r, resource in enumerate(stream.resources):
         need = 0
         for (m, _), (w, p) in zip(jobs, allocation, strict=True):
             need += w * int(stream.worker_demand[m, r]) + p * int(stream.ps_demand[m, r])
         if need > int(stream.capacity[r]):
-            raise InvalidInput(f"{_said(state)}: the jobs need {need} {resource}: there are {int(stream.capacity[r])}")
+            raise InvalidInput(
+                f"{_text_of_state(state)}: the jobs need {need} {resource}: there are {int(stream.capacity[r])}"
+            )
     if not any(w for w, _ in allocation):
-        raise InvalidInput(f"{_said(state)}: nobody trains")
+        raise InvalidInput(f"{_text_of_state(state)}: nobody trains")
     return allocation
 
 
@@ -117,7 +119,7 @@ def _first_finish(stream: Stream, jobs: Jobs, given: Given) -> int:
     return min(-(-time // NS) for time in times)
 
 
-def _after(stream: Stream, jobs: Jobs, given: Given, ms: int) -> Jobs:
+def _remaining_after(stream: Stream, jobs: Jobs, given: Given, ms: int) -> Jobs:
     """Return the remaining jobs if an event comes after `ms`, by rule 3."""
     remaining = []
     for (m, b), (w, p) in zip(jobs, given, strict=True):
@@ -129,7 +131,7 @@ def _after(stream: Stream, jobs: Jobs, given: Given, ms: int) -> Jobs:
     return tuple(remaining)
 
 
-def _changes(stream: Stream, jobs: Jobs, given: Given, end: int) -> list[int]:
+def _completion_times(stream: Stream, jobs: Jobs, given: Given, end: int) -> list[int]:
     """Return the ms before `end` at which some job completes another iteration; the first ms among them."""
     times = {1}
     for (m, b), (w, p) in zip(jobs, given, strict=True):
@@ -141,7 +143,7 @@ def _changes(stream: Stream, jobs: Jobs, given: Given, end: int) -> list[int]:
 
 def _expected(stream: Stream, plan: Policy) -> float:
     """Compute rule 5 over the reachable states; states with most future jobs and work come last."""
-    rows, value = _rows(stream, plan), dict[State, float]()
+    rows, value = _rows_of_states(stream, plan), dict[State, float]()
     total = sum(int(c) for c in stream.chance)
     kinds = [
         ((int(m), int(b)), int(c) / total)
@@ -156,21 +158,21 @@ def _expected(stream: Stream, plan: Policy) -> float:
         if not jobs:
             return arrival(coming, ()) if coming else 0.0
         if state not in value:
-            value[state] = follow(coming, jobs, _given(stream, rows, state))
+            value[state] = follow(coming, jobs, _allocation_in(stream, rows, state))
         return value[state]
 
     def follow(coming: int, jobs: Jobs, given: Given) -> float:
         end = _first_finish(stream, jobs, given)
-        remaining = _after(stream, jobs, given, end)
+        remaining = _remaining_after(stream, jobs, given, end)
         if not coming:
             return len(jobs) * end + worth((0, remaining))
         stay = 1 - 1 / stream.gap  # of a ms without an arrival
         parts = []
-        changes = [*_changes(stream, jobs, given, end), end]
+        changes = [*_completion_times(stream, jobs, given, end), end]
         for since, until in zip(changes, changes[1:], strict=False):
             probability = stay ** (since - 1) - stay ** (until - 1)
             if probability:
-                parts.append(probability * arrival(coming, _after(stream, jobs, given, since)))
+                parts.append(probability * arrival(coming, _remaining_after(stream, jobs, given, since)))
         alone = stay ** (end - 1)
         if alone:  # an unreachable state needs no row
             parts.append(alone / stream.gap * arrival(coming, remaining))
