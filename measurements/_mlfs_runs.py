@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from _keep import Kept
 
-from mlsched.learned.taskgraph.mlf_rl import trained
+from mlsched.learned.taskgraph.mlf_rl import trained_weights
 from mlsched_papers.claim import estimate
 from mlsched_papers.mlfs.grid import Case, Grid, Policy
 from mlsched_papers.mlfs.measure import NAMES, Metrics, better, run_case
@@ -36,7 +36,7 @@ def as_run(text: str) -> str:
     """The solver whose runs these are: before its weights are trained, MLFS is MLF-H + MLF-C to the bit."""
     name, colon, rest = text.partition(":")
     queueing = "iteration" if "queueing=iteration" in rest else "held"
-    if name != "mlfs" or trained("", queueing).card.get("trained") is True:
+    if name != "mlfs" or trained_weights("", queueing).card.get("trained") is True:
         return text
     return f"mlfs-h{colon}{rest}"
 

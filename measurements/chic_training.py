@@ -34,7 +34,7 @@ from trained_policies import OTHERS, clock, runs_of, untrained
 
 import mlsched
 from mlsched.learned.weights import Weights, read
-from mlsched.learned.workers.chic_policy import USUAL, VARIANTS, shipped
+from mlsched.learned.workers.chic_policy import USUAL, VARIANTS, shipped_weights
 from mlsched_papers.claim import estimate
 from mlsched_papers.trainings import over_trainings
 from mlsched_papers.view import change
@@ -185,7 +185,7 @@ def rates(sequences: int = 30) -> dict[str, Any]:
     for policy, label in RANDOM.items():
         for variant in (v for v in VARIANTS[policy] if v._replace(rate=USUAL.rate) == USUAL):
             works = [mlsched.workload("synthetic:chic", seed=seed, rate=variant.rate) for seed in range(sequences)]
-            both = [shipped(policy, v) for v in (variant, USUAL)]
+            both = [shipped_weights(policy, v) for v in (variant, USUAL)]
             anew, once = (runs_of(policy, w.tensors, w.card["recipe"], works, w.card["seed"]) for w in both)
             random = np.array([clock(*OTHERS[label], work) for work in works])
             columns = [anew, once, change(once, anew), -change(anew, random), -change(once, random)]

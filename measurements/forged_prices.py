@@ -27,7 +27,7 @@ import certificate_examples
 import price_trees
 
 from mlsched import api
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.certificates.prices.statement import statements
 from mlsched.core.deadline import Deadline
 from mlsched.solvers import prices
@@ -67,7 +67,7 @@ def known(problem: str) -> list[Known]:
 
 
 def accepted(instance: Any, objective: str, bound: int, trees: list[Any]) -> bool:
-    return not list(unproved(instance, objective, bound, trees, Deadline(60)))
+    return not list(reasons_unproved(instance, objective, bound, trees, Deadline(60)))
 
 
 def better(instance: Any, objective: str, best: int, by: int) -> int:

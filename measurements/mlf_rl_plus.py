@@ -25,7 +25,7 @@ import numpy as np
 from _mlfs_runs import cases_of, options, runs, table
 
 from mlsched.heuristics.taskgraph.measures import per_job, remaining_ticks, remaining_time, shares
-from mlsched.learned.taskgraph.mlf_rl import trained
+from mlsched.learned.taskgraph.mlf_rl import trained_weights
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched_papers.mlfs import grid as g
@@ -98,7 +98,7 @@ def curves(folder: Path | None) -> dict[str, Any]:
 
 def anew() -> dict[str, Any]:
     """The learning curve of MLF-RL where every iteration queues anew: what it reached on validation workloads."""
-    curve = [entry for entry in trained("", "iteration").card["curve"] if "validation_reward" in entry]
+    curve = [entry for entry in trained_weights("", "iteration").card["curve"] if "validation_reward" in entry]
     rows = [
         [
             entry["iteration"],

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import mlsched
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.core.deadline import Deadline
 from mlsched.solvers import prices
 
@@ -43,7 +43,7 @@ def certified(instance: Any, value: int, seconds: float) -> tuple[float, float, 
     started = time.process_time()
     trees, bound = prices.trees(instance, "total_score", value, Deadline(seconds))
     made = time.process_time()
-    wrong = list(unproved(instance, "total_score", bound, trees, Deadline()))
+    wrong = list(reasons_unproved(instance, "total_score", bound, trees, Deadline()))
     assert not wrong, wrong
     return (value - bound) / abs(bound), made - started, time.process_time() - made
 

@@ -20,6 +20,22 @@ ROOT = Path(__file__).parents[1]
 COUNTS = Path(__file__).with_name("prose_counts.txt")
 WORDS = Path(__file__).with_name("prose_words.txt")
 
+#: Files that are left out of folders. Certificates contain the text of the checkers, and `RELEASED` in
+#: `mlsched/certificates/received.py` has the hashes of these texts: another word would be another checker. `limits.py`
+#: and the rest of `prices/`, which run the same code inside mlsched, change only together with the checkers.
+CHECKERS = frozenset(
+    ROOT / "mlsched" / "certificates" / name
+    for name in (
+        "checker.py",
+        "limits.py",
+        "placement/prices.py",
+        "preemption/prices.py",
+        "prices",
+        "quality/prices.py",
+        "taskgraph/prices.py",
+        "workers/prices.py",
+    )
+)
 #: Forbidden phrases: rule -> pattern.
 FORBIDDEN = {
     "'that is none', 'that there is': name the noun": r"\b(?:that|which|what) (?:is|are) (?:none|one)\b"
@@ -204,11 +220,17 @@ def comments(source: str) -> Iterator[str]:
         yield "\n".join(block)
 
 
+def python_files(folder: Path) -> list[Path]:
+    """Return the Python files below a folder except the `CHECKERS`."""
+    files = sorted(folder.resolve().rglob("*.py"))
+    return [file for file in files if not {file, *file.parents} & CHECKERS]
+
+
 def prose_of(paths: Iterable[Path]) -> Prose:
-    """Measure Python files, Markdown pages and all Python files below folders."""
+    """Measure Python files, Markdown pages and all Python files below folders except the `CHECKERS`."""
     prose = Prose()
     for path in paths:
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+        for file in [path] if path.is_file() else python_files(path):
             if file.suffix == ".md":
                 prose.read_markdown(file)
             else:

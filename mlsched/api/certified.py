@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.certificates.prices.statement import statements
 from mlsched.certificates.translation import translations
 from mlsched.core.contract import Instance
@@ -30,7 +30,7 @@ def with_certificate(instance: Instance, result: Result) -> Result:
     deadline = Deadline(max(LEAST_SECONDS, SHARE * result.seconds))
     try:
         trees, bound = prices.trees(instance, result.objective, result.sort_key, deadline)
-        faults = list(unproved(instance, result.objective, bound, trees, deadline))
+        faults = list(reasons_unproved(instance, result.objective, bound, trees, deadline))
     except prices.Refuted:
         claim = f"{result.solver} calls {result.objective} = {result.sort_key} optimal"
         raise SolverError(f"{claim}, and a better plan exists") from None

@@ -20,7 +20,7 @@ PR_SET_PDEATHSIG = 1
 
 def main(formula: str, log: str, seconds: str, most: str, caller: str) -> None:
     """Read a formula as `Formula.text` writes it, and search."""
-    _end_with(int(caller))
+    _end_with_caller(int(caller))
     import exact
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
@@ -32,13 +32,13 @@ def main(formula: str, log: str, seconds: str, most: str, caller: str) -> None:
             variables += 1
             solver.addVariable(f"x{variables}")
         elif words[0] == "min:":
-            solver.setObjective(_terms(words[1:-1]))
+            solver.setObjective(_terms_of_words(words[1:-1]))
         elif words[0] != "*":
-            solver.addConstraint(_terms(words[:-3]), True, int(words[-2]))
+            solver.addConstraint(_terms_of_words(words[:-3]), True, int(words[-2]))
     print("complete" if solver.runFull(True, float(seconds)) == "UNSAT" else "unfinished")  # noqa: T201
 
 
-def _end_with(caller: int) -> None:
+def _end_with_caller(caller: int) -> None:
     """Let the system end this process with the caller, which nothing here observes while `exact` searches."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -46,7 +46,7 @@ def _end_with(caller: int) -> None:
         sys.exit("the process that asked has ended")
 
 
-def _terms(words: list[str]) -> list[tuple[int, str]]:
+def _terms_of_words(words: list[str]) -> list[tuple[int, str]]:
     return [(int(c), x) for c, x in zip(words[::2], words[1::2], strict=True)]
 
 

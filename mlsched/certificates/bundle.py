@@ -27,9 +27,9 @@ from mlsched.certificates.received import (
     KIND,
     MOST_LOG,
     VERSION,
+    differing_fields,
     hash_of,
     manifest_of,
-    other_than,
     plans_of,
     record_of,
     wrong_files,
@@ -75,15 +75,17 @@ def certify_logic(
         BackendError: A proof was not found.
         SolverError: The plan is not optimal, or a point is missing.
     """
-    return _made(claimed, folder, functools.partial(by_formulas.write, claimed, seconds=seconds, progress=progress))
+    return _write_certificate(
+        claimed, folder, functools.partial(by_formulas.write, claimed, seconds=seconds, progress=progress)
+    )
 
 
-def certify_dual(claimed: Dual, folder: Path, proved: Sequence[tuple[list[Any], int]]) -> Checked:
-    """Write the certificate that trees of prices make to `folder`; `proved`: see `by_prices.write`."""
-    return _made(claimed, folder, functools.partial(by_prices.write, claimed, proved))
+def certify_dual(claimed: Dual, folder: Path, proved_trees: Sequence[tuple[list[Any], int]]) -> Checked:
+    """Write the certificate that trees of prices make to `folder`; `proved_trees`: see `by_prices.write`."""
+    return _write_certificate(claimed, folder, functools.partial(by_prices.write, claimed, proved_trees))
 
 
-def _made(claimed: Claimed, folder: Path, write: Callable[[Path], dict[str, Any]]) -> Checked:
+def _write_certificate(claimed: Claimed, folder: Path, write: Callable[[Path], dict[str, Any]]) -> Checked:
     """Return a new certificate; `write` puts its proofs into a folder and returns their manifest entries."""
     check_target(folder)
     instance = claimed.instance
@@ -118,12 +120,12 @@ def _made(claimed: Claimed, folder: Path, write: Callable[[Path], dict[str, Any]
 def new_folder(target: Path) -> Iterator[Path]:
     """Create a folder that gets its name when the block has ended without an error."""
     try:
-        with temporary_directory(f".{target.name[:100]}.", target.parent) as made:
-            yield made
+        with temporary_directory(f".{target.name[:100]}.", target.parent) as new:
+            yield new
             mask = os.umask(0)
             os.umask(mask)
-            made.chmod(0o777 & ~mask)
-            made.rename(target)
+            new.chmod(0o777 & ~mask)
+            new.rename(target)
     except OSError as error:
         raise InvalidInput(f"{shown_path(target)}: cannot be written: {error.strerror}; check the path") from None
 
@@ -138,9 +140,9 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     Raises:
         InvalidFile: The folder does not contain a readable certificate.
     """
-    started, deadline = time.perf_counter(), Deadline(seconds)
+    start, deadline = time.perf_counter(), Deadline(seconds)
     manifest = manifest_of(folder)
-    instance, plans, wrong = _opened(folder, manifest)
+    instance, plans, wrong = _read_contents(folder, manifest)
     kind, proofs = KINDS[manifest["proof"]], manifest["proofs"]
     objectives, first = tuple(manifest["objectives"]), tuple(manifest["first"])
     kind.check(instance, objectives, first)
@@ -167,18 +169,18 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
         manifest["lemma"],
         tuple(claims),
         tuple(map(one_line, wrong)),
-        time.perf_counter() - started,
+        time.perf_counter() - start,
     )
 
 
-def _opened(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[Plan], list[str]]:
+def _read_contents(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[Plan], list[str]]:
     """Return the instance and the plans of a folder, and the faults of these and of the files."""
     wrong = list(wrong_files(folder, manifest))
     problem = registry().problem(manifest["problem"])
     instance: Instance
     path = folder / "instance.json"
     instance, _ = record_of(path, {t.kind: t for t in problem.instance_types})
-    wrong += other_than(path, instance)
+    wrong += differing_fields(path, instance)
     if manifest["instance_hash"] != instance.hash:
         wrong.append("instance.json is not the instance that the manifest names")
     plans, answers = plans_of(folder / "plans.json", instance.plan_type)
@@ -193,12 +195,12 @@ def _wrong_plans(
     if len(values) != len(plans):
         yield f"the manifest has {len(values)} points, plans.json {len(plans)}"
         return
-    for number, (plan, said) in enumerate(zip(plans, values, strict=True), 1):
+    for number, (plan, claimed_row) in enumerate(zip(plans, values, strict=True), 1):
         if violations := instance.violations(plan):
             yield f"plan {number} is infeasible: {violations[0]}"
             return
-        judged = instance.evaluate(plan)
-        row = [judged[name] for name in names]
-        if said != row or any(type(value) is not int for value in said):
-            yield f"plan {number} has {', '.join(map(str, row))}: the manifest claims {shorten(str(said), 100)}"
+        values_of_judge = instance.evaluate(plan)
+        row = [values_of_judge[name] for name in names]
+        if claimed_row != row or any(type(value) is not int for value in claimed_row):
+            yield f"plan {number} has {', '.join(map(str, row))}: the manifest claims {shorten(str(claimed_row), 100)}"
             return

@@ -17,7 +17,7 @@ from typing import Any
 
 from mlsched.certificates import checker, engine, limits
 from mlsched.certificates.claimed import Claimed
-from mlsched.certificates.cover import Fronts, Points, claim, points_of, uncovered
+from mlsched.certificates.cover import Fronts, Points, explain_cover, points_of, uncovered
 from mlsched.certificates.elaborate import elaborated
 from mlsched.certificates.formula import Formula, TooLong, within
 from mlsched.certificates.limits import first_difference, lines_of
@@ -48,20 +48,20 @@ class Logic(Claimed):
 
     def disorder(self) -> str:
         """Implement `Claimed.disorder`."""
-        return self._points()[1]
+        return self._judged_points()[1]
 
-    def _points(self) -> tuple[Points, str]:
-        judged = [dict(zip((*self.first, *self.objectives), row, strict=True)) for row in self.values]
-        return points_of(self.instance, self.objectives, self.first, judged)
+    def _judged_points(self) -> tuple[Points, str]:
+        rows = [dict(zip((*self.first, *self.objectives), row, strict=True)) for row in self.values]
+        return points_of(self.instance, self.objectives, self.first, rows)
 
     def formulas(self) -> list[Formula]:
         """Return the formulas of the claim."""
         if not self.of_front:
             return translation_of(self.instance).formulas(self.instance, self.objectives[0], self.plans[0])
         fronts = fronts_of(self.instance, self.objectives, self.first)
-        return [uncovered(fronts, self.instance, self._points()[0])]
+        return [uncovered(fronts, self.instance, self._judged_points()[0])]
 
-    def refuted(self, formulas: Sequence[Formula], minima: Sequence[int | None]) -> str:
+    def refutation(self, formulas: Sequence[Formula], minima: Sequence[int | None]) -> str:
         """Return why minima of the formulas refute the claim; "" if they prove it."""
         if self.of_front:
             return "" if minima == [None] else f"a plan exists that none of its {len(self.plans)} points covers"
@@ -75,22 +75,22 @@ class Logic(Claimed):
         """Implement `Claimed.wrong_proofs`."""
         minima: list[int | None] = []
         try:
-            formulas = stated(folder, len(proofs), deadline, self.formulas)
+            formulas = stated_formulas(folder, len(proofs), deadline, self.formulas)
             if len(proofs) != len(formulas):
                 yield f"the manifest has {len(proofs)} proofs, expected {len(formulas)}"
                 return
-            for k, (formula, said) in enumerate(zip(formulas, proofs, strict=True), 1):
+            for k, (formula, entry) in enumerate(zip(formulas, proofs, strict=True), 1):
                 minima.append(minimum_of(folder, k, formula, deadline))
-                if said != _part(formula, minima[-1]):
-                    yield f"{k}.log proves the minimum {minima[-1]}: the manifest says {shorten(str(said), 100)}"
+                if entry != _proof_entry(formula, minima[-1]):
+                    yield f"{k}.log proves the minimum {minima[-1]}: the manifest says {shorten(str(entry), 100)}"
                     return
         except checker.Wrong as wrong:
             yield str(wrong)
             return
-        if why := self.refuted(formulas, minima):
+        if why := self.refutation(formulas, minima):
             yield f"the proofs are of another claim: {why}"
         elif self.of_front:
-            claims.append(claim(self.instance, self._points()[0]))
+            claims.append(explain_cover(self.instance, self._judged_points()[0]))
         else:
             values = [formula.value(minimum or 0) for formula, minimum in zip(formulas, minima, strict=True)]
             claims += translation_of(self.instance).claims(self.instance, self.objectives[0], self.plans[0], values)
@@ -115,10 +115,10 @@ def write(claimed: Logic, folder: Path, seconds: float | None, progress: Callabl
         size = f"{len(formula.meanings)} variables, {len(formula.constraints)} constraints"
         progress(f"proving formula {k} of {len(formulas)}: {size}")
         minima.append(write_proof(folder, k, formula, seconds))
-    if why := claimed.refuted(formulas, minima):
+    if why := claimed.refutation(formulas, minima):
         raise SolverError(f"{'the front is not whole' if claimed.of_front else 'the plan is not optimal'}: {why}")
     shutil.copyfile(Path(checker.__file__), folder / "checker.py")
-    parts = [_part(formula, minimum) for formula, minimum in zip(formulas, minima, strict=True)]
+    parts = [_proof_entry(formula, minimum) for formula, minimum in zip(formulas, minima, strict=True)]
     return {"proofs": parts, "made_by": {"exact": engine.version()}}
 
 
@@ -143,7 +143,7 @@ def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -
     return minimum
 
 
-def _part(formula: Formula, minimum: int | None) -> dict[str, Any]:
+def _proof_entry(formula: Formula, minimum: int | None) -> dict[str, Any]:
     return {"claim": formula.claim, "minimum": minimum, "scale": formula.scale, "offset": formula.offset}
 
 
@@ -165,7 +165,7 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
     return fronts
 
 
-def stated(folder: Path, parts: int, deadline: Deadline, make: Callable[[], list[Formula]]) -> list[Formula]:
+def stated_formulas(folder: Path, parts: int, deadline: Deadline, make: Callable[[], list[Formula]]) -> list[Formula]:
     """Return the formulas of `make`; Wrong if they are longer than the folder's formulas, OutOfTime at the deadline."""
     size = sum((folder / f"{k}.opb").stat().st_size for k in range(1, parts + 1))
     try:

@@ -85,46 +85,51 @@ class Dual(Claimed):
 
     def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
         """Implement `Claimed.wrong_proofs`."""
-        asked, trees = claims_of(self.instance, self.objectives, self.values), trees_in(folder)
-        if len(proofs) != len(asked):
-            yield f"the manifest has {len(proofs)} proofs: these points need {len(asked)}"
-        elif len(trees) != len(asked):
-            yield f"tree.json has the trees of {len(trees)} claims: these points need {len(asked)}"
+        expected_claims, trees = claims_of(self.instance, self.objectives, self.values), trees_in(folder)
+        if len(proofs) != len(expected_claims):
+            yield f"the manifest has {len(proofs)} proofs: these points need {len(expected_claims)}"
+        elif len(trees) != len(expected_claims):
+            yield f"tree.json has the trees of {len(trees)} claims: these points need {len(expected_claims)}"
         else:
-            for number, (said, (name, _, within), some) in enumerate(zip(proofs, asked, trees, strict=True), 1):
+            for number, (entry, (name, _, within), some) in enumerate(
+                zip(proofs, expected_claims, trees, strict=True), 1
+            ):
                 where = f"claim {number}: " if self.of_front else ""
-                bound = said.get("bound") if isinstance(said, dict) else None
+                bound = entry.get("bound") if isinstance(entry, dict) else None
                 if type(bound) is not int or bound.bit_length() > MOST_BITS:
                     yield f"claim {number} has no bound that is an integer of at most {MOST_BITS} bits"
-                elif said != _claimed(name, bound, within) or not _integers(said["within"]):
+                elif entry != _claim_entry(name, bound, within) or not _all_integers(entry["within"]):
                     plans = "".join(f" of plans with {other} as good as {limit}" for other, limit in within)
                     yield f"claim {number} is not about {name}{plans}"
                 else:
-                    for why in unproved(self.instance, name, bound, some, deadline, within):
+                    for why in reasons_unproved(self.instance, name, bound, some, deadline, within):
                         yield f"{where}{why}"
 
     def bounds(self, proofs: list[Any]) -> tuple[int, ...]:
         """Implement `Claimed.bounds`."""
-        return tuple(said["bound"] for said in proofs)
+        return tuple(entry["bound"] for entry in proofs)
 
 
-def write(claimed: Dual, proved: Sequence[tuple[list[Any], int]], folder: Path) -> dict[str, Any]:
+def write(claimed: Dual, proved_trees: Sequence[tuple[list[Any], int]], folder: Path) -> dict[str, Any]:
     """Write the trees and the checker to `folder`; return their manifest entries.
 
     proved: For each claim (`claims_of`), the trees and their proven bound.
     """
-    write_json(folder / "tree.json", {"trees": [trees for trees, _ in proved]})
+    write_json(folder / "tree.json", {"trees": [trees for trees, _ in proved_trees]})
     (folder / "checker.py").write_text(statement_of(claimed.instance).checker(), encoding="utf-8")
-    asked = claims_of(claimed.instance, claimed.objectives, claimed.values)
-    proofs = [_claimed(name, bound, within) for (name, _, within), (_, bound) in zip(asked, proved, strict=True)]
+    expected_claims = claims_of(claimed.instance, claimed.objectives, claimed.values)
+    proofs = [
+        _claim_entry(name, bound, within)
+        for (name, _, within), (_, bound) in zip(expected_claims, proved_trees, strict=True)
+    ]
     return {"proofs": proofs, "made_by": {}}
 
 
-def _claimed(objective: str, bound: int, within: Within) -> dict[str, Any]:
+def _claim_entry(objective: str, bound: int, within: Within) -> dict[str, Any]:
     return {"objective": objective, "bound": bound, "within": dict(within)}
 
 
-def _integers(limits: dict[str, Any]) -> bool:
+def _all_integers(limits: dict[str, Any]) -> bool:
     """Return whether all are integers; 5.0, which equals one, is refused by `checker.py`."""
     return all(type(limit) is int for limit in limits.values())
 
@@ -139,7 +144,7 @@ def trees_in(folder: Path) -> list[Any]:
     return trees
 
 
-def unproved(
+def reasons_unproved(
     instance: Instance, objective: str, bound: int, trees: Any, deadline: Deadline, within: Within = ()
 ) -> Iterator[str]:
     """Return why trees do not prove that `bound` is unbeaten, or an empty text; OutOfTime at the deadline.
@@ -155,7 +160,7 @@ def unproved(
             yield f"there are {number} trees: this instance and bound need {len(claims)}"
             return
         for claim, tree in zip(claims, trees, strict=True):
-            core.check(_Bounded(claim), _watched(tree if isinstance(tree, list) else [], deadline), spend)
+            core.check(_Bounded(claim), _nodes_in_time(tree if isinstance(tree, list) else [], deadline), spend)
     except core.Wrong as wrong:
         yield f"tree.json does not prove that no plan has a better {objective} than {bound}: {wrong}"
 
@@ -166,11 +171,16 @@ class _Bounded:
     held: Numbers of the options that previous fixings have left.
     """
 
-    def __init__(self, claim: Any, held: int = 0, cuts: int = 0) -> None:
+    def __init__(self, claim: Any, options_before: int = 0, cuts: int = 0) -> None:
         self.target, self.capacity, self.blocks, self.least = claim.target, claim.capacity, claim.blocks, claim.least
-        self._claim, self._held, self._kept, self._of_each = claim, held, held, 1 + len(claim.capacity) + cuts
+        self._claim, self._held, self._kept, self._of_each = (
+            claim,
+            options_before,
+            options_before,
+            1 + len(claim.capacity) + cuts,
+        )
         if isinstance(claim, Fixing):
-            self.fixed = self._fixed
+            self.fixed = self._fix_options
 
     def cheap(self, block: int, price: core.Price, sides: core.Sides, most: int) -> list[tuple[int, core.Use]]:
         options: list[tuple[int, core.Use]] = self._claim.cheap(block, price, sides, most)
@@ -180,15 +190,15 @@ class _Bounded:
             raise core.Wrong(f"a leaf keeps more than {MOST_KEPT} numbers: branch there")
         return options
 
-    def _fixed(self, price: core.Price, sides: dict[int, core.Sides], cuts: Any, spend: core.Spend) -> _Bounded:
+    def _fix_options(self, price: core.Price, sides: dict[int, core.Sides], cuts: Any, spend: core.Spend) -> _Bounded:
         if type(cuts) is not list:
             raise core.Wrong("a cut is malformed")
-        made = fixed(_Bounded(self._claim, self._held, len(cuts)), price, sides, cuts, spend)
-        numbers = sum(1 + len(use) for options in made.options for _, use in options)
-        return _Bounded(made, self._held + numbers)
+        rest = fixed(_Bounded(self._claim, self._held, len(cuts)), price, sides, cuts, spend)
+        numbers = sum(1 + len(use) for options in rest.options for _, use in options)
+        return _Bounded(rest, self._held + numbers)
 
 
-def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
+def _nodes_in_time(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
     """Yield the nodes of a tree in order, with a look at the clock before each.
 
     A waiting node stores the prices and the branches of its path. A sufficiently long path would fill the memory.
@@ -198,18 +208,18 @@ def _watched(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
         OutOfTime: At the deadline.
     """
     rows: set[Any] = set()  # that have had a price so far
-    waiting, kept = [(0, 0, 0)], 0  # for each waiting node: changes and branches on its path, and its size
+    waiting, total = [(0, 0, 0)], 0  # for each waiting node: changes and branches on its path, and its size
     for node in tree:
         deadline.check()
-        changes, branches, held = waiting.pop() if waiting else (0, 0, 0)
-        kept -= held
+        changes, branches, size = waiting.pop() if waiting else (0, 0, 0)
+        total -= size
         if isinstance(node, list) and len(node) > 1 and isinstance(node[0], dict):
             rows |= node[0].keys()
             changes, branches = changes + len(node[0]), branches + 1
-            held = min(changes, len(rows)) + branches
+            size = min(changes, len(rows)) + branches
             children = 2 if len(node) > 2 else 1  # one of a fixing
-            waiting += children * [(changes, branches, held)]
-            if (kept := kept + children * held) > MOST_WAITING:
+            waiting += children * [(changes, branches, size)]
+            if (total := total + children * size) > MOST_WAITING:
                 raise core.Wrong(f"the nodes of a tree that wait keep more than {MOST_WAITING} prices and branches")
         yield node
 

@@ -46,11 +46,13 @@ class Checked:
 
     def __repr__(self) -> str:
         if self.of_front:
-            shown = [f"front of {', '.join(self.objectives)}", count_of(len(self.plans), "point")]
+            parts = [f"front of {', '.join(self.objectives)}", count_of(len(self.plans), "point")]
         else:
-            known = "" if self.sort_key is None else f" {format_value(self.sort_key, self.primary, self.goal.unit)}"
-            shown = [f"{self.objective}{known}"]
-        return short_repr(self, *shown, self._state())
+            value_text = (
+                "" if self.sort_key is None else f" {format_value(self.sort_key, self.primary, self.goal.unit)}"
+            )
+            parts = [f"{self.objective}{value_text}"]
+        return short_repr(self, *parts, self._state_text())
 
     def _repr_html_(self) -> str:
         """Return the points and their gaps, or the reasons of a refusal, for notebooks."""
@@ -64,10 +66,10 @@ class Checked:
             rows = [[*row, b, gap.rounded_up] for row, b, gap in zip(rows, bounds, self.gaps, strict=False)]
         points = html.html_table(names, rows, most=html.MAX_ROWS)
         return html.titled_block(
-            f"{self.proof} certificate", [self._state(), f"checked in {self.seconds:.3g} s"], points, wrong
+            f"{self.proof} certificate", [self._state_text(), f"checked in {self.seconds:.3g} s"], points, wrong
         )
 
-    def _state(self) -> str:
+    def _state_text(self) -> str:
         if self.wrong:
             return f"not certified: {self.wrong[0]}"
         if self.evidence:
@@ -121,17 +123,17 @@ class Checked:
         """Return the bound in that unit; None if its primary criterion differs from the plan's."""
         if self.sort_key is None:
             return None
-        shown = stated_bound(self.sort_key, self.sort_bound, self.primary)
-        return None if shown is None else int(shown)
+        stated = stated_bound(self.sort_key, self.sort_bound, self.primary)
+        return None if stated is None else int(stated)
 
     @property
     def evidence(self) -> Literal["certified"] | None:
         """Return "certified" if the check passed and the plan is optimal, or the points are the complete front."""
         if self.wrong:
             return None
-        asked = claims_of(self.instance, self.objectives, self.sort_keys) if self.bounds else []
-        met = all(value == bound for (_, value, _), bound in zip(asked, self.bounds, strict=True))
-        return "certified" if met else None
+        needed_claims = claims_of(self.instance, self.objectives, self.sort_keys) if self.bounds else []
+        is_optimal = all(value == bound for (_, value, _), bound in zip(needed_claims, self.bounds, strict=True))
+        return "certified" if is_optimal else None
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -141,10 +143,10 @@ class Checked:
         """
         if self.wrong or not self.bounds:
             return ()
-        asked = claims_of(self.instance, self.objectives, self.sort_keys)
+        needed_claims = claims_of(self.instance, self.objectives, self.sort_keys)
         return tuple(
             gap_of(self.instance, name, value, bound)
-            for (name, value, _), bound in zip(asked, self.bounds, strict=True)
+            for (name, value, _), bound in zip(needed_claims, self.bounds, strict=True)
         )
 
     @property
@@ -167,11 +169,11 @@ class Checked:
         (*first, last), (name, other) = self.gaps, self.objectives
         point = "the point" if len(first) == 1 else f"one of the {len(first)} points"
         beyond = f", or at most {last.rounded_up} worse in {other} where the plan is better there than all points"
-        said = f"for every plan, {point} is as good in {other} and at most {_largest(first)} worse in {name}"
-        return said + (beyond if last.difference else "")
+        sentence = f"for every plan, {point} is as good in {other} and at most {_largest_gap(first)} worse in {name}"
+        return sentence + (beyond if last.difference else "")
 
 
-def _largest(gaps: Sequence[Gap]) -> str:
+def _largest_gap(gaps: Sequence[Gap]) -> str:
     """Format the largest gap: of the relative gaps, and of the gaps that cannot be relative."""
     shares = [gap for gap in gaps if gap.share is not None or not gap.difference]
     others = [gap for gap in gaps if gap.share is None and gap.difference]

@@ -52,8 +52,8 @@ class Claimed(abc.ABC):
             if wrong := instance.violations(plan):
                 which = "the plan" if len(names) == 1 else f"plan {number} of the front"
                 raise InvalidInput(f"{which} is infeasible: {wrong[0]}")
-            judged = instance.evaluate(plan)
-            rows.append([judged[name] for name in names])
+            judged_values = instance.evaluate(plan)
+            rows.append([judged_values[name] for name in names])
         if not plans:
             raise InvalidInput("the front has no plan: there is nothing to certify")
         order = sorted(range(len(plans)), key=lambda k: sign_of(instance, objectives[0]) * rows[k][len(first)])

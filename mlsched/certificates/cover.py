@@ -45,7 +45,7 @@ class Fronts:
     costs: Mapping[str, Callable[[Any], Cost]]
     rank: Callable[[Any], Cost] | None = None
 
-    def asks(self, objective: str, claim: str) -> Callable[[Any, Any], list[Formula]]:
+    def best_value_formula(self, objective: str, claim: str) -> Callable[[Any, Any], list[Formula]]:
         """Return the statement of an objective without a rank as one formula of its best value (`by_objective`)."""
 
         def formulas(instance: Instance, plan: Plan) -> list[Formula]:
@@ -72,24 +72,26 @@ def points_of(
     instance: Instance, objectives: Sequence[str], first: Sequence[str], values: Sequence[Mapping[str, int]]
 ) -> tuple[Points, str]:
     """Return the points with the judge's values, and why they cannot be a front; "" if they can."""
-    rows = [[_split(instance, name, row[name]) for name in (*first, *objectives)] for row in values]
+    rows = [[_rank_and_cost(instance, name, row[name]) for name in (*first, *objectives)] for row in values]
     ranks = [{rank for rank, _ in row} for row in rows]
-    before = [(min(ranked), *(cost for _, cost in row[: len(first)])) for ranked, row in zip(ranks, rows, strict=True)]
+    before = [
+        (min(rank_set), *(cost for _, cost in row[: len(first)])) for rank_set, row in zip(ranks, rows, strict=True)
+    ]
     costs = [tuple(cost for _, cost in row[len(first) :]) for row in rows]
-    made = Points(tuple(objectives), tuple(first), before[0], tuple(costs))
-    if any(len(ranked) > 1 for ranked in ranks):
-        return made, "the objectives of a point differ in what is compared before them"
+    points = Points(tuple(objectives), tuple(first), before[0], tuple(costs))
+    if any(len(rank_set) > 1 for rank_set in ranks):
+        return points, "the objectives of a point differ in what is compared before them"
     for i, other in enumerate(before):
         if other != before[0]:
-            return made, f"points 1 and {i + 1} differ in what is compared first"
+            return points, f"points 1 and {i + 1} differ in what is compared first"
     for i, mine in enumerate(costs):
         for j, its in enumerate(costs):
             if i != j and all(a <= b for a, b in zip(mine, its, strict=True)):
-                return made, f"point {j + 1} is no better than point {i + 1} in any objective"
-    return made, ""
+                return points, f"point {j + 1} is no better than point {i + 1} in any objective"
+    return points, ""
 
 
-def _split(instance: Instance, name: str, value: int) -> tuple[int, int]:
+def _rank_and_cost(instance: Instance, name: str, value: int) -> tuple[int, int]:
     """Split a value into (rank, cost); the rank is 0 if the objective lacks one."""
     objective, rank = instance.objective(name), instance.primary(name)
     count, base = (0, value) if rank is None else divmod(value, rank.weight)
@@ -107,40 +109,41 @@ def uncovered(fronts: Fronts, instance: Instance, points: Points) -> Formula:
     most = points.before if fronts.rank is not None else points.before[1:]
     for k, (measure, there) in enumerate(zip(measures, most, strict=True), 1):
         terms, constant = measure(plans)
-        excess = max(0, _largest(terms) + constant - there)
+        excess = max(0, _largest_sum(terms) + constant - there)
         family = f"compared first, {k}: no more than the points, but where something before it is less"
         formula.at_most(family, [*terms, *((-excess, x) for x in less)], there - constant)
-        less.append(_below(formula, terms, constant, there, f"compared first, {k}"))
+        less.append(_variable_below(formula, terms, constant, there, f"compared first, {k}"))
     below: list[dict[int, int]] = []  # per objective: cost -> variable, 1 only if the plan is cheaper
     for k, name in enumerate(points.objectives):
         terms, constant = fronts.costs[name](plans)
-        reached = {
-            there: _below(formula, terms, constant, there, name) for there in sorted({row[k] for row in points.costs})
+        variable_of = {
+            there: _variable_below(formula, terms, constant, there, name)
+            for there in sorted({row[k] for row in points.costs})
         }
-        for low, high in zip(list(reached), list(reached)[1:], strict=False):
-            formula.implies(f"{name}: what is below {low} is below {high}", reached[low], reached[high])
-        below.append(reached)
+        for low, high in zip(list(variable_of), list(variable_of)[1:], strict=False):
+            formula.implies(f"{name}: what is below {low} is below {high}", variable_of[low], variable_of[high])
+        below.append(variable_of)
     for row in points.costs:
-        cheaper = [reached[there] for there, reached in zip(row, below, strict=True)]
+        cheaper = [variable_of[there] for there, variable_of in zip(row, below, strict=True)]
         formula.at_least("no point covers the plan", [(1, x) for x in [*less, *cheaper]], 1)
     formula.optimise([])
     return formula
 
 
-def _below(formula: Formula, terms: list[Term], constant: int, there: int, what: str) -> int:
+def _variable_below(formula: Formula, terms: list[Term], constant: int, there: int, what: str) -> int:
     """Return a variable that is 1 only if the cost is below `there`."""
     variable = formula.variable(f"{what} is below {there}")
     most = there - 1 - constant
-    excess = max(0, _largest(terms) - most)
+    excess = max(0, _largest_sum(terms) - most)
     formula.at_most(f"{what} is below {there}", [*terms, (excess, variable)], most + excess)
     return variable
 
 
-def _largest(terms: list[Term]) -> int:
+def _largest_sum(terms: list[Term]) -> int:
     return sum(c for c, _ in terms if c > 0)
 
 
-def claim(instance: Instance, points: Points) -> str:
+def explain_cover(instance: Instance, points: Points) -> str:
     """Explain the meaning of an unsolvable formula in a sentence with these numbers."""
     names, number = " and ".join(points.objectives), len(points.costs)
     rank = instance.primary(points.objectives[0])

@@ -21,9 +21,9 @@ class _Log(Proof):
         super().__init__(formula)
         self.words: list[list[str]] = []
         self.deadline = deadline
-        lines(("* " + log).split("\n"), "proof", self._keep)
+        lines(("* " + log).split("\n"), "proof", self._keep_line)
 
-    def _keep(self, words: list[str]) -> None:
+    def _keep_line(self, words: list[str]) -> None:
         self.deadline.check()
         self.words.append(list(words))
         self.step(words)
@@ -49,30 +49,32 @@ def elaborated(formula: str, log: str, deadline: Deadline | None = None) -> str:
     for i in [int(read.words[-1][1]) - 1] + ([last] if last is not None else []):
         needed.marked[i] = True
     for i in range(len(read.words) - 2, -1, -1):
-        needed.drop(i)
+        needed.remove_last(i)
         if not needed.marked[i]:
             continue
         deadline.check()
         words = read.words[i]
         if words[0] == "pol":
-            used = [int(w) - 1 for w, after in zip(words[1:], [*words[2:], ""], strict=True) if _is_place(w, after)]
+            antecedents = [
+                int(w) - 1 for w, after in zip(words[1:], [*words[2:], ""], strict=True) if _is_place(w, after)
+            ]
         elif words[0] == "rup":
-            used = hints[i] = needed.explain(i)
+            antecedents = hints[i] = needed.find_antecedents(i)
         else:
-            used = []
-        for j in used:
+            antecedents = []
+        for j in antecedents:
             needed.marked[j] = True
-    return _written(read.words, needed.marked, hints)
+    return _marked_lines(read.words, needed.marked, hints)
 
 
 def _is_place(word: str, after: str) -> bool:
     return word.isdigit() and after not in ("*", "d")
 
 
-def _written(words: list[list[str]], marked: list[bool], hints: dict[int, list[int]]) -> str:
+def _marked_lines(words: list[list[str]], marked: list[bool], hints: dict[int, list[int]]) -> str:
     """Return the marked lines, renumbered."""
     place: dict[int, str] = {}
-    made = [HEADER]
+    proof = [HEADER]
     for i, line in enumerate(words[:-1]):
         if not marked[i]:
             continue
@@ -82,9 +84,9 @@ def _written(words: list[list[str]], marked: list[bool], hints: dict[int, list[i
         elif line[0] == "rup":
             line = [*line[: line.index(";") + 1], *("~" if j == i else place[j] for j in hints[i])]
         place[i] = str(len(place) + 1)
-        made.append(" ".join(line))
-    made.append(f"c {place[int(words[-1][1]) - 1]}")
-    return "\n".join(made) + "\n"
+        proof.append(" ".join(line))
+    proof.append(f"c {place[int(words[-1][1]) - 1]}")
+    return "\n".join(proof) + "\n"
 
 
 class _Needed:
@@ -101,17 +103,17 @@ class _Needed:
         self.slack: list[int] = []
         self.largest: list[int] = []
         for i, (terms, bound) in enumerate(constraints):
-            self._enter(i, terms, bound)
+            self._add_constraint(i, terms, bound)
         self.units = [i for i in range(len(constraints)) if self.slack[i] < self.largest[i]]
 
-    def _enter(self, i: int, terms: dict[int, int], bound: int) -> None:
+    def _add_constraint(self, i: int, terms: dict[int, int], bound: int) -> None:
         for x, c in terms.items():
             if c:
                 self.uses[(x if c > 0 else -x) + self.offset].append((i, abs(c)))
         self.slack.append(sum(c for c in terms.values() if c > 0) - bound)
         self.largest.append(max(map(abs, terms.values()), default=0))
 
-    def drop(self, i: int) -> None:
+    def remove_last(self, i: int) -> None:
         """Remove constraint i, the last one."""
         for x, c in self.constraints[i][0].items():
             if c:
@@ -121,25 +123,25 @@ class _Needed:
         if self.units and self.units[-1] == i:
             self.units.pop()
 
-    def explain(self, i: int) -> list[int]:
+    def find_antecedents(self, i: int) -> list[int]:
         """Return constraints before i that contradict the negation of constraint i (named i) by propagation."""
         terms, bound = self.constraints[i]
         negation = {x: -c for x, c in terms.items()}, 1 - bound
-        kept, self.constraints[i] = self.constraints[i], negation
-        self._enter(i, *negation)
+        original, self.constraints[i] = self.constraints[i], negation
+        self._add_constraint(i, *negation)
         #: Literal that is true -> its place in the trail.
         places: dict[int, int] = {}
         trail: list[tuple[int, int]] = []
         try:
             conflict = self._propagate(i, places, trail)
-            return self._reasons(conflict, places, trail)
+            return self._collect_reasons(conflict, places, trail)
         finally:
             offset, slack = self.offset, self.slack
             for x, _ in trail[: self._done]:
                 for j, c in self.uses[offset - x]:
                     slack[j] += c
-            self.drop(i)
-            self.constraints[i] = kept
+            self.remove_last(i)
+            self.constraints[i] = original
 
     def _propagate(self, i: int, places: dict[int, int], trail: list[tuple[int, int]]) -> int:
         """Propagate to the end, marked constraints first, and return the violated constraint."""
@@ -157,14 +159,14 @@ class _Needed:
                 continue
             for x, c in constraints[j][0].items():
                 if (c > room or -c > room) and x not in places and -x not in places:
-                    made = x if c > 0 else -x
-                    places[made] = len(trail)
-                    trail.append((made, j))
+                    literal = x if c > 0 else -x
+                    places[literal] = len(trail)
+                    trail.append((literal, j))
             while self._done < len(trail):
-                made = trail[self._done][0]
+                literal = trail[self._done][0]
                 self._done += 1
                 clash = -1
-                for k, c in uses[offset - made]:
+                for k, c in uses[offset - literal]:
                     slack[k] -= c
                     if slack[k] < largest[k]:
                         if slack[k] < 0:
@@ -174,29 +176,29 @@ class _Needed:
                     return clash
         raise Wrong(f"proof: constraint {i + 1} does not follow by unit propagation")
 
-    def _reasons(self, conflict: int, places: dict[int, int], trail: list[tuple[int, int]]) -> list[int]:
+    def _collect_reasons(self, conflict: int, places: dict[int, int], trail: list[tuple[int, int]]) -> list[int]:
         """Return the constraints that lead to the contradiction, in order."""
-        wanted: set[int] = set()
-        self._blame(conflict, 0, len(trail), places, wanted)
-        used = [conflict]
+        needed_literals: set[int] = set()
+        self._add_antecedents(conflict, 0, len(trail), places, needed_literals)
+        antecedents = [conflict]
         for place in range(len(trail) - 1, -1, -1):
-            made, j = trail[place]
-            if made in wanted:
-                c = self.constraints[j][0][abs(made)]
-                self._blame(j, abs(c), place, places, wanted)
-                if used[-1] != j:
-                    used.append(j)
-        return used[::-1]
+            literal, j = trail[place]
+            if literal in needed_literals:
+                c = self.constraints[j][0][abs(literal)]
+                self._add_antecedents(j, abs(c), place, places, needed_literals)
+                if antecedents[-1] != j:
+                    antecedents.append(j)
+        return antecedents[::-1]
 
-    def _blame(self, j: int, c: int, before: int, places: dict[int, int], wanted: set[int]) -> None:
-        """Add to `wanted` true literals, earlier than `before`, that bring the slack of constraint j below c."""
+    def _add_antecedents(self, j: int, c: int, before: int, places: dict[int, int], needed_literals: set[int]) -> None:
+        """Add true literals, earlier than `before`, that bring the slack of constraint j below c."""
         terms, bound = self.constraints[j]
         room = sum(c for c in terms.values() if c > 0) - bound
         candidates = []
         for x, d in terms.items():
             against = -x if d > 0 else x
             if places.get(against, before) < before:
-                if against in wanted:
+                if against in needed_literals:
                     room -= abs(d)
                 else:
                     candidates.append((abs(d), against))
@@ -204,4 +206,4 @@ class _Needed:
             if room < c:
                 return
             room -= d
-            wanted.add(against)
+            needed_literals.add(against)

@@ -26,11 +26,11 @@ PROGRAM = Path(__file__).with_name("_exact_process.py")
 def version() -> str:
     """Return the version of `exact`; raise InvalidInput if it is not installed."""
     if importlib.util.find_spec("exact") is None:
-        raise InvalidInput(f"certify: needs exact, a solver that logs proofs; {_remedy()}")
+        raise InvalidInput(f"certify: needs exact, a solver that logs proofs; {_install_remedy()}")
     return importlib.metadata.version("exact")
 
 
-def _remedy() -> str:
+def _install_remedy() -> str:
     """Return how to get `exact`, which has wheels for some platforms only."""
     if sys.platform == "linux" and platform.machine() == "x86_64" and sys.version_info < (3, 14):
         return "pip install 'mlsched[certify]'"
@@ -45,7 +45,7 @@ def log_of(formula: str, seconds: float | None) -> str:
         path.write_text(formula, encoding="utf-8")
         command = [sys.executable, "-I", str(PROGRAM)]
         try:
-            done = subprocess.run(
+            search = subprocess.run(
                 [*command, str(path), str(log), str(seconds or 0), str(MOST_LOG), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -55,10 +55,10 @@ def log_of(formula: str, seconds: float | None) -> str:
             )
         except subprocess.TimeoutExpired:
             raise _unfinished(seconds) from None
-        if done.returncode:
-            said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-            raise BackendError(f"exact failed: {said}")
-        if done.stdout.split()[-1:] != ["complete"]:
+        if search.returncode:
+            last_line = (search.stderr.strip() or f"exit status {search.returncode}").splitlines()[-1]
+            raise BackendError(f"exact failed: {last_line}")
+        if search.stdout.split()[-1:] != ["complete"]:
             raise _unfinished(seconds)
         if log.with_suffix(".proof").stat().st_size >= MOST_LOG:
             raise BackendError(f"exact logged more than {MOST_LOG // 10**6} MB; certify a smaller instance")
@@ -74,11 +74,11 @@ def _unfinished(seconds: float | None) -> BackendError:
 def _numbered_as(formula: str, theirs: str, log: str) -> str:
     """Renumber the log from the solver's own reading of the formula to our constraints."""
     ours = Proof(formula).formula
-    if (written := Proof(theirs).formula) == ours:
+    if (read_formula := Proof(theirs).formula) == ours:
         return log
     places = {(frozenset(terms.items()), bound): i for i, (terms, bound) in enumerate(ours, 1)}
     try:
-        number = [places[frozenset(terms.items()), bound] for terms, bound in written]
+        number = [places[frozenset(terms.items()), bound] for terms, bound in read_formula]
     except KeyError:
         raise BackendError("exact changed a constraint: its proof is of another formula") from None
     words = (line.split() for line in log.split("\n"))

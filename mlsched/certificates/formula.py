@@ -87,12 +87,12 @@ class Formula:
 
     def at_least(self, family: str, terms: Iterable[Term], degree: int) -> None:
         """Require that the sum of the terms is at least `degree`. A variable may occur once."""
-        made = Constraint(family, tuple((c, x) for c, x in terms if c), degree)
-        spend(len("+1 x1 ") * len(made.terms))
-        self._terms += len(made.terms)
+        constraint = Constraint(family, tuple((c, x) for c, x in terms if c), degree)
+        spend(len("+1 x1 ") * len(constraint.terms))
+        self._terms += len(constraint.terms)
         if self._terms > MOST_TERMS:
             raise InvalidInput(f"the formula has more than {MOST_TERMS} terms; certify a smaller instance")
-        self.constraints.append(made)
+        self.constraints.append(constraint)
 
     def at_most(self, family: str, terms: Iterable[Term], most: int) -> None:
         """Require that the sum of the terms is at most `most`."""
@@ -110,10 +110,10 @@ class Formula:
 
     def optimise(self, terms: Iterable[Term], *, sense: str = "min", offset: int = 0, weight: int = 1) -> None:
         """Optimise weight * (sum of the terms + offset), as minimum or maximum."""
-        kept = [(c, x) for c, x in terms if c]
-        divisor = math.gcd(*(c for c, _ in kept)) or 1
+        nonzero = [(c, x) for c, x in terms if c]
+        divisor = math.gcd(*(c for c, _ in nonzero)) or 1
         sign = 1 if sense == "min" else -1
-        self.objective = tuple((sign * c // divisor, x) for c, x in kept)
+        self.objective = tuple((sign * c // divisor, x) for c, x in nonzero)
         self.scale, self.offset = weight * sign * divisor, weight * offset
 
     def levels(self, what: str, choices: dict[int, int]) -> list[Term]:
@@ -122,17 +122,17 @@ class Formula:
         One variable per distinct positive number, 1 if the largest is at least that; it counts the difference to the
         previous number.
         """
-        terms, before, reached = [], 0, {0: 0}
+        terms, before, level_of = [], 0, {0: 0}
         for number in sorted({n for n in choices.values() if n > 0}):
             level = self.variable(f"{what} is at least {number}")
             if before:
-                self.implies(what, level, reached[before])
-            reached[number] = level
+                self.implies(what, level, level_of[before])
+            level_of[number] = level
             terms.append((number - before, level))
             before = number
         for variable, number in choices.items():
             if number > 0:
-                self.implies(what, variable, reached[number])
+                self.implies(what, variable, level_of[number])
         return terms
 
     def value(self, minimum: int) -> int:
@@ -141,22 +141,22 @@ class Formula:
 
     def text(self) -> str:
         """Return the formula in OPB, with comments that explain its variables and constraints."""
-        lines = [_comment(self.claim), f"* value = {self.scale} * minimum + {self.offset}"]
-        lines += [_comment(f"x{x}: {meaning}") for x, meaning in enumerate(self.meanings, 1)]
-        lines.append(f"min: {_sum(self.objective)};")
+        lines = [_comment_line(self.claim), f"* value = {self.scale} * minimum + {self.offset}"]
+        lines += [_comment_line(f"x{x}: {meaning}") for x, meaning in enumerate(self.meanings, 1)]
+        lines.append(f"min: {_sum_text(self.objective)};")
         family = ""
         for constraint in self.constraints:
             if constraint.family != family:
                 family = constraint.family
-                lines.append(_comment(family))
-            lines.append(f"{_sum(constraint.terms)}>= {constraint.degree} ;")
+                lines.append(_comment_line(family))
+            lines.append(f"{_sum_text(constraint.terms)}>= {constraint.degree} ;")
         return "\n".join(lines) + "\n"
 
 
-def _comment(text: str) -> str:
+def _comment_line(text: str) -> str:
     """Return a comment line, without the line ends that a name in an instance may contain."""
     return f"* {text if text.isprintable() else ascii(text)}"
 
 
-def _sum(terms: Iterable[Term]) -> str:
+def _sum_text(terms: Iterable[Term]) -> str:
     return "".join(f"{c:+d} x{x} " for c, x in terms)

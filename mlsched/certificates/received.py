@@ -66,9 +66,9 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     if set(manifest) != set(TYPES):
         odd = sorted(set(manifest) ^ set(TYPES))[0]
         raise InvalidFile(f"{name}: field {shorten(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
-    for field, expected in TYPES.items():
-        if type(manifest[field]) is not expected:
-            raise InvalidFile(f"{name}: field {field!r}: expected type {expected.__name__}")
+    for field, field_type in TYPES.items():
+        if type(manifest[field]) is not field_type:
+            raise InvalidFile(f"{name}: field {field!r}: expected type {field_type.__name__}")
     if manifest["proof"] not in MOST_PROOFS:
         raise InvalidFile(f"{name}: field 'proof': expected one of {', '.join(MOST_PROOFS)}")
     for field, most in {**MOST_OF, "proofs": MOST_PROOFS[manifest["proof"]]}.items():
@@ -109,15 +109,15 @@ def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
         raise InvalidFile(f"{shown_path(path)}: {wrong}") from None
 
 
-def other_than(path: Path, record: Any) -> Iterator[str]:
+def differing_fields(path: Path, record: Any) -> Iterator[str]:
     """Yield the fields whose values in a file differ from the record, for example an abbreviated default.
 
     `checker.py` does not interpret abbreviations, so a file in a certificate must be explicit.
     """
-    known = specs(type(record))
+    fields = specs(type(record))
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
     for field, value in data.items():
-        if field in known and value != known[field].to_json(getattr(record, field)):
+        if field in fields and value != fields[field].to_json(getattr(record, field)):
             yield f"{path.name}: field {field!r}: is not as mlsched writes it, and checker.py reads it as it stands"
             return
 
@@ -127,12 +127,12 @@ def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     dual, names = manifest["proof"] == "dual", ["checker.py", "instance.json", "plans.json"]
     logs = [f"{k}.{end}" for k in range(1, len(manifest["proofs"]) + 1) for end in ("opb", "log")]
     names += ["tree.json"] if dual else logs
-    yield from _strangers(folder, {*names, "manifest.json"})
+    yield from _unexpected_files(folder, {*names, "manifest.json"})
     if set(manifest["sha256"]) != set(names):
         yield f"the manifest must have hashes of {shorten(', '.join(sorted(names)), 200)}"
         return
     for name in names:
-        actual = hash_of(folder / name, _most(name))
+        actual = hash_of(folder / name, _size_limit(name))
         if manifest["sha256"][name] != actual:
             yield f"{name} is not the file that the manifest was written for"
         if name == "checker.py" and actual not in RELEASED:
@@ -140,32 +140,33 @@ def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
             yield f"checker.py is none that mlsched released: do not run it; instead of it, run {own}"
 
 
-def _most(name: str) -> int:
+def _size_limit(name: str) -> int:
     return MOST_SMALL if name == "checker.py" else MOST_RECORD if name.endswith(".json") else MOST_LOG
 
 
-def _strangers(folder: Path, known: Collection[str]) -> Iterator[str]:
+def _unexpected_files(folder: Path, expected_names: Collection[str]) -> Iterator[str]:
     """Yield messages about files in the folder that do not belong to a certificate."""
     strangers: list[str] = []
     with os.scandir(folder) as entries:
         for entry in itertools.islice(entries, MOST_ENTRIES):
-            if entry.name not in known:
+            if entry.name not in expected_names:
                 strangers.append(entry.name)
             elif not entry.is_file(follow_symlinks=False):
                 yield f"{entry.name} is no regular file; a certificate has no links"
     if strangers:
-        shown = ", ".join(shorten(ascii(name)[1:-1], 40) for name in sorted(strangers)[:MOST_SHOWN])
+        first_names = ", ".join(shorten(ascii(name)[1:-1], 40) for name in sorted(strangers)[:MOST_SHOWN])
         more = f" and {len(strangers) - MOST_SHOWN} more" if len(strangers) > MOST_SHOWN else ""
-        yield f"{shown}{more}: not in the manifest; beside checker.py, it could be run in place of what that imports"
+        why = "beside checker.py, it could be run in place of what that imports"
+        yield f"{first_names}{more}: not in the manifest; {why}"
 
 
 def hash_of(path: Path, most: int) -> str:
     """Compute the SHA-256 of a regular file of at most `most` bytes."""
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     with open_file(path, most=most) as stream:
         try:
             while chunk := stream.read(2**20):
-                made.update(chunk)
+                digest.update(chunk)
         except OSError as error:
             raise InvalidFile(f"{shown_path(path)}: cannot be read: {error.strerror}; check the disk") from None
-    return made.hexdigest()
+    return digest.hexdigest()

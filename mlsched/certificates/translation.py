@@ -22,7 +22,7 @@ class Translation:
         by_objective: The statement of each certifiable objective, and its lemma. The statement is a function of an
             instance and a feasible plan. The values of its formulas (`Formula.value` of their minima) add up to the
             best value of the objective, provided that this is the value of the plan. It is written from the problem's
-            statement alone, like the judge. The lemma explains in a sentence why omitted plans are not better; it is
+            statement only, like the judge. The lemma explains in a sentence why omitted plans are not better; it is
             empty if all plans are covered.
         claims: `claims(instance, objective, plan, values)`: the unproven parts, in sentences with the numbers of this
             instance and plan, computed from them; `values`: the proven value of each formula. A reader has to follow
@@ -37,13 +37,13 @@ class Translation:
 
     def formulas(self, instance: Instance, objective: str, plan: Plan) -> list[Formula]:
         """Return the formulas of an objective; raise InvalidInput if it cannot be certified."""
-        return self._stated(objective)[0](instance, plan)
+        return self._statement_of(objective)[0](instance, plan)
 
     def lemma(self, objective: str) -> str:
         """Return why omitted plans are not better; empty if all plans are covered."""
-        return self._stated(objective)[1]
+        return self._statement_of(objective)[1]
 
-    def _stated(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
+    def _statement_of(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
         if objective not in self.by_objective:
             can = ", ".join(self.by_objective)
             raise InvalidInput(f"{objective} of {with_article(self.kind)} cannot be certified; {can} can")
@@ -53,7 +53,7 @@ class Translation:
 @functools.cache
 def translations() -> dict[str, Translation]:
     """Return the translation of each kind of instance, found by scanning the folders of this package."""
-    return {found.kind: found for found in scan_problems("certificates", "TRANSLATION", Translation)}
+    return {translation.kind: translation for translation in scan_problems("certificates", "TRANSLATION", Translation)}
 
 
 def translation_of(instance: Instance) -> Translation:

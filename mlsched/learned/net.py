@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float32]
 ALONE = 2**18
 
 
-def product(x: Any, weight: Any) -> Any:
+def product_in_blocks(x: Any, weight: Any) -> Any:
     """Compute `x @ weight`, shapes (rows, inputs) and (inputs, outputs), in blocks of rows on one thread.
 
     NumPy's library would split products of this size over all cores. The threads would wait for each other, which takes
@@ -45,9 +45,9 @@ class Mlp:
         while (name := f"{prefix}{len(self.layers)}.weight") in tensors:
             bias = tensors.get(f"{prefix}{len(self.layers)}.bias", np.zeros(0, dtype=np.float32))
             self.layers.append((np.ascontiguousarray(tensors[name].T), bias))
-        self._check(prefix, source)
+        self._check_tensors(prefix, source)
 
-    def _check(self, prefix: str, source: str) -> None:
+    def _check_tensors(self, prefix: str, source: str) -> None:
         """Refuse tensors that do not fit together."""
         if not self.layers:
             raise InvalidFile(f"{source}: has no tensor '{prefix}0.weight': is of another policy; train it again")
@@ -71,14 +71,14 @@ class Mlp:
         """Compute the outputs, shape (..., outputs), of inputs of shape (..., inputs)."""
         *hidden, (last, shift) = self.layers
         for weight, bias in hidden:
-            x = product(x, weight)
+            x = product_in_blocks(x, weight)
             x += bias
             np.maximum(x, 0, out=x)
-        return product(x, last) + shift
+        return product_in_blocks(x, last) + shift
 
 
 @functools.lru_cache(maxsize=16)
-def scorer(weights: Weights, features: int) -> Mlp:
+def scoring_network(weights: Weights, features: int) -> Mlp:
     """Build the network of these weights that scores rows of `features` entries."""
     net = Mlp(weights.tensors, source=weights.source or "weights")
     if (net.inputs, net.outputs) != (features, 1):

@@ -63,7 +63,7 @@ def write(path: str | os.PathLike[str], weights: Weights) -> None:
 
     tensors = {name: np.ascontiguousarray(value) for name, value in sorted(weights.tensors.items())}
     card = json.dumps({**weights.card, "kind": weights.card.get("kind", KIND)}, sort_keys=True, allow_nan=False)
-    sealed = json.dumps({"card": card, "sha256": _digest(card, tensors)}, sort_keys=True)
+    sealed = json.dumps({"card": card, "sha256": _digest_of(card, tensors)}, sort_keys=True)
     with atomic_write(path, "wb") as stream:
         stream.write(save(tensors, metadata={KEY: sealed}))
 
@@ -79,9 +79,9 @@ def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str =
 
 def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
     """Parse the bytes of a weights file; `name` is used in messages."""
-    card, digest = _card(content, name)
-    tensors = _tensors(content, name)
-    if digest != _digest(card, tensors):
+    card, digest = _read_card(content, name)
+    tensors = _read_tensors(content, name)
+    if digest != _digest_of(card, tensors):
         raise InvalidFile(f"{name}: is damaged: its contents do not match their checksum; get or train it again")
     try:
         data = json.loads(card)
@@ -97,7 +97,7 @@ def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
     return Weights(tensors, data, name)
 
 
-def _card(content: bytes, name: str) -> tuple[str, str]:
+def _read_card(content: bytes, name: str) -> tuple[str, str]:
     """Return the original text of the card, and the digest, from the header only."""
     length = int.from_bytes(content[:8], "little")
     try:
@@ -117,7 +117,7 @@ def _card(content: bytes, name: str) -> tuple[str, str]:
     return card, digest
 
 
-def _tensors(content: bytes, name: str) -> dict[str, Any]:
+def _read_tensors(content: bytes, name: str) -> dict[str, Any]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -132,7 +132,7 @@ def _tensors(content: bytes, name: str) -> dict[str, Any]:
     return tensors
 
 
-def _digest(card: str, tensors: Mapping[str, Any]) -> str:
+def _digest_of(card: str, tensors: Mapping[str, Any]) -> str:
     """Compute the SHA-256 of the card and of every tensor with its name, type and shape."""
     digest = hashlib.sha256(card.encode())
     for key in sorted(tensors):
@@ -143,7 +143,7 @@ def _digest(card: str, tensors: Mapping[str, Any]) -> str:
 
 
 @functools.lru_cache(maxsize=16)
-def _shipped(problem: str, policy: str, variant: str) -> Weights:
+def _shipped_weights(problem: str, policy: str, variant: str) -> Weights:
     place = resources.files("mlsched.learned").joinpath(problem, "weights", f"{policy}{variant}.safetensors")
     try:
         content = place.read_bytes()
@@ -153,7 +153,7 @@ def _shipped(problem: str, policy: str, variant: str) -> Weights:
 
 
 @functools.lru_cache(maxsize=64)
-def _cached(path: str, policy: str, stamp: tuple[int, int]) -> Weights:
+def _cached_weights(path: str, policy: str, stamp: tuple[int, int]) -> Weights:
     return read(path, policy)
 
 
@@ -167,9 +167,9 @@ def of(policy: str, problem: str, path: str = "", variant: str = "") -> Weights:
         variant: Suffix of the variant, if several come with mlsched.
     """
     if not path:
-        return _shipped(problem, policy, variant)
+        return _shipped_weights(problem, policy, variant)
     try:
         stat = Path(path).stat()
     except (OSError, ValueError):
         return read(path, policy)  # raises the precise error
-    return _cached(path, policy, (stat.st_mtime_ns, stat.st_size))
+    return _cached_weights(path, policy, (stat.st_mtime_ns, stat.st_size))

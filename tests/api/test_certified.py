@@ -24,7 +24,7 @@ def test_an_optimum_is_certified_in_passing(problem):
 def test_what_is_not_proved_stays_as_it_was(monkeypatch):
     (instance,) = drawn("quality", 1)
     assert api.solve(instance, "slaq", certify=True).evidence is None
-    monkeypatch.setattr(certified, "unproved", lambda *given: ["something"])
+    monkeypatch.setattr(certified, "reasons_unproved", lambda *given: ["something"])
     assert api.solve(instance, "dp", certify=True).evidence == "unconfirmed"
     (tasks,) = drawn("taskgraph", 1)
     assert api.solve(tasks, "cp-sat", certify=True).evidence == "unconfirmed"

@@ -15,12 +15,12 @@ from mlsched import api
 from mlsched.certificates import by_prices, limits
 from mlsched.certificates.checker import HEADER, Proof, Wrong
 from mlsched.certificates.formula import TooLong, within
-from mlsched.certificates.placement import _contents
+from mlsched.certificates.placement import _contents_of_server
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.fixing import fixed
 from mlsched.certificates.prices.statement import statement_of
-from mlsched.certificates.taskgraph._schedule import heads, rests
+from mlsched.certificates.taskgraph._schedule import earliest_starts, remaining_paths
 from mlsched.certificates.translation import translation_of
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import InvalidFile, InvalidInput
@@ -163,9 +163,9 @@ def test_a_server_that_may_host_ever_so_much_is_refused():
     nothing = {"worker_demand": [[0]] * jobs, "ps_demand": [[0]] * jobs}
     many = type(instance).from_json({**data, **calm, **sizes, **nothing})
     with pytest.raises(InvalidInput, match="may host more than 200000 things"):
-        list(_contents(many, 0))
+        list(_contents_of_server(many, 0))
     full = type(instance).from_json({**data, **calm, **sizes, "worker_demand": [[9]] * jobs, "ps_demand": [[9]] * jobs})
-    assert list(_contents(full, 0)) == [{}]
+    assert list(_contents_of_server(full, 0)) == [{}]
 
 
 def test_a_chain_of_many_tasks_is_gone_along_without_depth():
@@ -179,8 +179,8 @@ def test_a_chain_of_many_tasks_is_gone_along_without_depth():
     jobs |= {"max_iterations": [1], "accuracy": [data["accuracy"][0][:2]]}
     kept = {name: data[name] for name in ("kind", "version", "resources", "node_capacity")}
     chain = type(instance).from_json({**kept, **edges, **tasks, **jobs, "parameters": [0] * count})
-    assert rests(chain) == [2 * (count - 1 - k) for k in range(count)]
-    first = heads(chain, [1])
+    assert remaining_paths(chain) == [2 * (count - 1 - k) for k in range(count)]
+    first = earliest_starts(chain, [1])
     assert [first[k, 0] for k in range(count)] == [5 + 2 * k for k in range(count)]
 
 
@@ -197,7 +197,7 @@ def test_a_path_that_would_fill_the_memory_is_refused(monkeypatch):
     (instance,) = drawn("quality", 1)
     monkeypatch.setattr(by_prices, "MOST_WAITING", 1000)
     for nodes, said in ((20, "a leaf does not prove"), (100, "keep more than 1000 prices and branches")):
-        (wrong,) = by_prices.unproved(instance, "total_loss_reduction", -1, [path_of(nodes)], Deadline())
+        (wrong,) = by_prices.reasons_unproved(instance, "total_loss_reduction", -1, [path_of(nodes)], Deadline())
         assert said in wrong
 
 
@@ -207,7 +207,7 @@ def test_prices_that_wait_are_counted_once_a_row(monkeypatch):
     row = next(iter(claim.capacity))
     tree = [*([{row: 1}, 0, "", 0] for _ in range(20)), *([{}] for _ in range(21))]
     monkeypatch.setattr(by_prices, "MOST_WAITING", 2 * sum(range(22)) + 50)
-    (wrong,) = by_prices.unproved(instance, "total_loss_reduction", -1, [tree], Deadline())
+    (wrong,) = by_prices.reasons_unproved(instance, "total_loss_reduction", -1, [tree], Deadline())
     assert "a leaf does not prove" in wrong
 
 
@@ -223,9 +223,9 @@ def test_a_leaf_that_leaves_too_many_options_is_refused(monkeypatch):
     kept = sum(len(claim.cheap(block, {}, (), cost + slack)) for block, cost in enumerate(least))
     tree = [[{}, 0, "", 0], [{}], [{}]]
     monkeypatch.setattr(by_prices, "MOST_KEPT", kept * (1 + len(claim.capacity)))
-    assert not list(by_prices.unproved(instance, "victim_count", best, [tree], Deadline()))
+    assert not list(by_prices.reasons_unproved(instance, "victim_count", best, [tree], Deadline()))
     monkeypatch.setattr(by_prices, "MOST_KEPT", kept * (1 + len(claim.capacity)) - 1)
-    (wrong,) = by_prices.unproved(instance, "victim_count", best, [tree], Deadline())
+    (wrong,) = by_prices.reasons_unproved(instance, "victim_count", best, [tree], Deadline())
     assert "a leaf keeps more than" in wrong
 
 
@@ -240,7 +240,7 @@ def test_fixings_that_leave_too_many_options_are_refused(monkeypatch):
     def unproved(fixings: int, *cuts) -> str:
         """After the fixings, a leaf that keeps as much as it may: it is what is refused where fixings keep too much."""
         tree = [*([{}, list(cuts)] for _ in range(fixings)), [{}]]
-        return " ".join(by_prices.unproved(instance, "total_score", best, [tree], Deadline()))
+        return " ".join(by_prices.reasons_unproved(instance, "total_score", best, [tree], Deadline()))
 
     at_once = sum(map(len, left)) * (1 + len(claim.capacity))
     monkeypatch.setattr(by_prices, "MOST_KEPT", at_once + 2 * numbers)
@@ -253,13 +253,13 @@ def test_the_clock_is_looked_at_between_fixings(monkeypatch):
     instance = next(with_cuts())
     many = [[{}, [[{}, {}, 1]]] for _ in range(3)]
     with pytest.raises(OutOfTime):
-        list(by_prices.unproved(instance, "total_score", 5, [[*many, [{}]]], Deadline(0.0)))
+        list(by_prices.reasons_unproved(instance, "total_score", 5, [[*many, [{}]]], Deadline(0.0)))
 
 
 def test_the_clock_is_looked_at_between_nodes_without_prices():
     (instance,) = drawn("quality", 1)
     with pytest.raises(OutOfTime):
-        list(by_prices.unproved(instance, "total_loss_reduction", -1, [path_of(3)], Deadline(0.0)))
+        list(by_prices.reasons_unproved(instance, "total_loss_reduction", -1, [path_of(3)], Deadline(0.0)))
 
 
 def test_of_placement_what_fits_nowhere_and_every_price_is_counted():

@@ -54,7 +54,7 @@ def test_a_server_may_host_what_rules_2_and_4_allow(number):
         for a, b in zip(instance.job_workers, instance.job_ps, strict=True)
     ]
     for server in range(2):
-        found = [frozenset(c.items()) for c in translation._contents(instance, server)]
+        found = [frozenset(c.items()) for c in translation._contents_of_server(instance, server)]
         every = [{j: part for j, part in enumerate(some) if part != (0, 0)} for some in itertools.product(*parts)]
         assert len(found) == len(set(found))
         assert set(found) == {frozenset(c.items()) for c in every if may_host(instance, server, c)}
@@ -70,7 +70,7 @@ def test_the_slowest_server_sets_the_speed_that_the_judge_finds(number):
     contents = [{j: (w[j][s], p[j][s]) for j in range(len(w)) if w[j][s] + p[j][s]} for s in range(2)]
     found = []
     for job in range(runs + len(w)):
-        there = [translation._speed_on(instance, job, s, contents[s]) for s in range(2)]
+        there = [translation._speed_on_server(instance, job, s, contents[s]) for s in range(2)]
         for s, speed in enumerate(there):
             hosted = (
                 contents[s].get(job - runs) if job >= runs else instance.run_workers[job, s] + instance.run_ps[job, s]
@@ -94,13 +94,13 @@ def split():
 
 def test_more_contents_than_variables_are_refused(monkeypatch):
     instance = split()
-    most = len(list(translation._contents(instance, 0)))
+    most = len(list(translation._contents_of_server(instance, 0)))
     assert most > 1
     monkeypatch.setattr(translation, "MOST_VARIABLES", most)
-    assert len(list(translation._contents(instance, 0))) == most
+    assert len(list(translation._contents_of_server(instance, 0))) == most
     monkeypatch.setattr(translation, "MOST_VARIABLES", most - 1)
     with pytest.raises(InvalidInput, match=f"server 0 may host more than {most - 1} things"):
-        list(translation._contents(instance, 0))
+        list(translation._contents_of_server(instance, 0))
 
 
 def test_a_job_may_be_as_slow_on_two_servers():
@@ -114,8 +114,8 @@ def test_a_job_may_be_as_slow_on_two_servers():
 def test_a_ps_without_a_worker_pays_the_network_by_one_reading(reading, slowdown):
     """Two of its job's three PSs are on the other server, beside the worker."""
     instance = split().replace(job_workers=[1, 2, 2], job_ps=[3, 0, 0], rho_ps=[300_000], network_at=reading)
-    assert translation._speed_on(instance, 0, 0, {0: (1, 2)}) == 500_000 * 1000 // 1100
-    assert translation._speed_on(instance, 0, 1, {0: (0, 1)}) == 500_000 * 1000 // slowdown
+    assert translation._speed_on_server(instance, 0, 0, {0: (1, 2)}) == 500_000 * 1000 // 1100
+    assert translation._speed_on_server(instance, 0, 1, {0: (0, 1)}) == 500_000 * 1000 // slowdown
 
 
 def test_what_variables_mean_is_said():

@@ -21,7 +21,7 @@ from taskgraph_claims import OBJECTIVES, examples, sense
 
 from mlsched import api
 from mlsched.certificates import bundle
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.taskgraph import prices as stated
@@ -58,10 +58,10 @@ def test_no_plan_within_a_limit_is_better_than_the_bound(objectives, report):
         sign = sense(instance, objectives[0])
         trees, bound = prices.trees(instance, objectives[0], best, Deadline(), within=within)
         assert sign * bound <= sign * best
-        assert not list(unproved(instance, objectives[0], bound, trees, Deadline(), within))
+        assert not list(reasons_unproved(instance, objectives[0], bound, trees, Deadline(), within))
         for by in (1, dice.randrange(1, 9)):
             other = [trees, [changed(trees[0], dice)]][by % 2]
-            assert list(unproved(instance, objectives[0], best + sign * by, other, Deadline(), within))
+            assert list(reasons_unproved(instance, objectives[0], best + sign * by, other, Deadline(), within))
         fate["reaches the best" if bound == best else "short of the best"] += 1
     report(f"taskgraph {' within '.join(objectives)}", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
 

@@ -17,7 +17,7 @@ from draws import draws
 from price_trees import changed
 
 from mlsched import api
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.certificates.prices.statement import statements
 from mlsched.core.deadline import Deadline
 from mlsched.core.registry import registry
@@ -32,7 +32,7 @@ ASKED = [(p, goal) for p, goal in ASKED if goal in statements()[f"{p}.instance"]
 
 
 def proves(instance, objective, bound, trees) -> bool:
-    return not list(unproved(instance, objective, bound, trees, Deadline()))
+    return not list(reasons_unproved(instance, objective, bound, trees, Deadline()))
 
 
 @pytest.mark.parametrize(("problem", "objective"), ASKED)

@@ -14,7 +14,7 @@ from draws import draws
 from price_trees import changed
 
 from mlsched import api
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.core.deadline import Deadline
 from mlsched.core.files import read_json, write_json
 
@@ -35,7 +35,7 @@ def test_both_checkers_agree_on_genuine_and_on_changed_trees(tmp_path, report):
             write_json(folder / "manifest.json", {**manifest, "proofs": [{**manifest["proofs"][0], "bound": bound}]})
             call = ["node", str(CHECKER), str(folder)]
             said = subprocess.run(call, capture_output=True, text=True, check=False).stdout.startswith("proved")
-            ours = not list(unproved(instance, "total_jct", bound, [other], Deadline()))
+            ours = not list(reasons_unproved(instance, "total_jct", bound, [other], Deadline()))
             assert not said or bound <= best
             fate[f"{'proved' if said else 'refused'} by it, {'proved' if ours else 'refused'} by mlsched"] += 1
             assert said == ours, (other, bound)

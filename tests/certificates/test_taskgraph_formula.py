@@ -12,7 +12,7 @@ from taskgraph_formulas import drawn
 
 from mlsched import api
 from mlsched.certificates.formula import Formula
-from mlsched.certificates.taskgraph._schedule import Places, Schedule, heads, rests
+from mlsched.certificates.taskgraph._schedule import Places, Schedule, earliest_starts, remaining_paths
 from mlsched.instances.taskgraph import Instance, Timetable
 
 COUNT = draws(24, 1000)
@@ -83,7 +83,7 @@ def test_a_schedule_is_a_solution_exactly_where_the_judge_accepts_it(number):
         runs = changed(instance, start, dice)
         late = [run for run, (_, s) in runs.items() if s + int(instance.duration[run[0]]) > done_by[jobs[run[0]]]]
         found = solution(schedule, runs)
-        whole = all(found.get(schedule.places.of(run).get(n, 0), 0) for run, (n, _) in runs.items())
+        whole = all(found.get(schedule.places.nodes_of(run).get(n, 0), 0) for run, (n, _) in runs.items())
         whole &= all(schedule.first[run] <= s < schedule.first[run] + len(schedule.ticks[run])
                      for run, (_, s) in runs.items())  # fmt: skip
         accepted = whole and not violated(schedule.formula, found)
@@ -110,8 +110,8 @@ def test_what_must_come_before_and_after_a_run(number, long):
             first[other] = max(first[other], first[one] + duration[one[0]])
         for u, v, lag in edges:
             rest[u] = max(rest[u], duration[v] + rest[v]) if not lag else rest[u]
-    assert heads(instance, counts) == first
-    assert rests(instance) == rest
+    assert earliest_starts(instance, counts) == first
+    assert remaining_paths(instance) == rest
     done_by = [int(instance.arrival[j]) + long + j for j in (0, 1)]
     schedule = Schedule(Formula("a schedule"), instance, counts, done_by)
     ticks = {run: max(0, done_by[jobs[run[0]]] - duration[run[0]] - rest[run[0]] - first[run] + 1) for run in runs}
@@ -154,12 +154,12 @@ def test_where_tasks_are_has_a_variable_a_task_or_where_they_may_move_a_run():
         )
         for one, other in itertools.combinations(runs, 2):
             made = len(formula.constraints)
-            away = places.away(one, other)
-            assert (away is None) == (places.of(one) is places.of(other))
-            assert away == places.away(one, other)
+            away = places.on_different_nodes(one, other)
+            assert (away is None) == (places.nodes_of(one) is places.nodes_of(other))
+            assert away == places.on_different_nodes(one, other)
             rows = formula.constraints[made:]
-            assert len(rows) in (0, len(places.of(one)))
-            for (m, x), (n, y) in itertools.product(places.of(one).items(), places.of(other).items()):
+            assert len(rows) in (0, len(places.nodes_of(one)))
+            for (m, x), (n, y) in itertools.product(places.nodes_of(one).items(), places.nodes_of(other).items()):
                 for is_away in (0, 1) if rows else ():
                     found = {**dict.fromkeys(range(1, len(formula.meanings) + 1), 0), x: 1, y: 1, away: is_away}
                     holds = all(sum(a * found[v] for a, v in row.terms) >= row.degree for row in rows)

@@ -167,6 +167,6 @@ def test_what_is_under_way_is_refused(changes):
     home = np.where(instance.task_job == 0, 0, -1) if "finished" in changes else instance.home
     with pytest.raises(InvalidInput, match="takes task graphs from their start only"):
         translation.TRANSLATION.formulas(instance.replace(**changes, home=home), "total_jct", None)
-    translation._refuse(instance)
+    translation._refuse_unsupported(instance)
     with pytest.raises(InvalidInput, match="takes GPUs of a node as one pool only"):
-        translation._refuse(instance.replace(gpu_unit=1))
+        translation._refuse_unsupported(instance.replace(gpu_unit=1))

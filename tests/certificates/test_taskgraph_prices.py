@@ -17,7 +17,7 @@ from taskgraph_claims import OBJECTIVES, examples, sense
 
 from mlsched import api
 from mlsched.certificates import engine
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.certificates.prices import core, timed
 from mlsched.certificates.prices.core import SCALE, Wrong
 from mlsched.certificates.prices.timed import Event, Timed
@@ -31,7 +31,7 @@ from mlsched.solvers.taskgraph.bounds.relaxation import relax
 
 
 def proves(instance, objective, bound, trees) -> bool:
-    return not list(unproved(instance, objective, bound, trees, Deadline()))
+    return not list(reasons_unproved(instance, objective, bound, trees, Deadline()))
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

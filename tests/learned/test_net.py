@@ -7,7 +7,7 @@ import pytest
 
 from mlsched.core.errors import InvalidFile
 from mlsched.learned import net as _net
-from mlsched.learned.net import ALONE, Mlp, product, sample
+from mlsched.learned.net import ALONE, Mlp, product_in_blocks, sample
 
 
 def tensors(sizes: list[int], seed: int = 0) -> dict[str, np.ndarray]:
@@ -74,7 +74,7 @@ def test_draws_follow_the_softmax():
 def test_a_product_some_rows_at_a_time_is_the_product(rows):
     rng = np.random.default_rng(rows)
     x, weight = rng.random((rows, 46), dtype=np.float32), rng.random((46, 32), dtype=np.float32)
-    found = product(x, weight)
+    found = product_in_blocks(x, weight)
     assert found.dtype == np.float32
     assert np.allclose(found, x.astype(np.float64) @ weight, rtol=1e-5)
 
@@ -89,9 +89,9 @@ def test_no_product_is_large_enough_for_a_second_thread(monkeypatch):
 
     monkeypatch.setattr(_net.np, "matmul", counted)
     x = np.ones((1000, 46), dtype=np.float32)
-    product(x, np.ones((46, 32), dtype=np.float32))
+    product_in_blocks(x, np.ones((46, 32), dtype=np.float32))
     assert sum(sizes) == 1000 * 46 * 32
     assert max(sizes) <= ALONE
     sizes.clear()
-    product(x[:5], np.ones((46, 10**4), dtype=np.float32))
+    product_in_blocks(x[:5], np.ones((46, 10**4), dtype=np.float32))
     assert sizes == [46 * 10**4] * 5, "a row at a time is the least"

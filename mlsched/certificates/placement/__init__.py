@@ -1,4 +1,4 @@
-"""The placement problem as a 0-1 formula, written from the statement alone (`instances/placement/judge.py`).
+"""The placement problem as a 0-1 formula, written only from the problem statement (`instances/placement/judge.py`).
 
 One variable per server and content (its workers and PSs of each new job), one per placed job, and one per job and
 possible speed. Contents obey rules 2 and 4; the speed of every job on a server is computed beforehand, in exact
@@ -27,9 +27,9 @@ Content = dict[int, tuple[int, int]]
 def total_speed(instance: Instance, plan: Plan) -> list[Formula]:
     """State the largest total speed as one formula."""
     formula = Formula("the largest total speed")
-    contents = [list(_contents(instance, s)) for s in range(len(instance.server_free))]
+    contents = [list(_contents_of_server(instance, s)) for s in range(len(instance.server_free))]
     hosts = [
-        [(formula.variable(f"server {s} hosts {_shown(content)}"), content) for content in some]
+        [(formula.variable(f"server {s} hosts {_text_of_content(content)}"), content) for content in some]
         for s, some in enumerate(contents)
     ]
     for some in hosts:
@@ -41,7 +41,7 @@ def total_speed(instance: Instance, plan: Plan) -> list[Formula]:
     terms: list[Term] = []
     minimum = 0
     for job in range(runs + len(placed)):
-        gained, base = _speed(formula, instance, job, hosts, placed[job - runs] if job >= runs else None)
+        gained, base = _state_speed(formula, instance, job, hosts, placed[job - runs] if job >= runs else None)
         terms += gained
         minimum += base
     formula.optimise(terms, sense="max", offset=minimum)
@@ -59,7 +59,7 @@ def _placed_whole(formula: Formula, instance: Instance, hosts: list[list[tuple[i
     return placed
 
 
-def _speed(
+def _state_speed(
     formula: Formula, instance: Instance, job: int, hosts: list[list[tuple[int, Content]]], placed: int | None
 ) -> tuple[list[Term], int]:
     """State rule 5: return terms that sum to a job's speed above its least speed, and that least speed.
@@ -69,7 +69,7 @@ def _speed(
     slowest: dict[int, list[tuple[int, int]]] = {}  # speed -> (server, variable of a content) with this limit
     for s, some in enumerate(hosts):
         for x, content in some:
-            speed = _speed_on(instance, job, s, content)
+            speed = _speed_on_server(instance, job, s, content)
             if speed is not None:
                 slowest.setdefault(speed, []).append((s, x))
     speeds = sorted({0, *slowest}) if placed is not None else sorted(slowest)
@@ -85,7 +85,7 @@ def _speed(
     return terms, speeds[0]
 
 
-def _contents(instance: Instance, s: int) -> Iterator[Content]:
+def _contents_of_server(instance: Instance, s: int) -> Iterator[Content]:
     """Yield all possible contents of server s from the new jobs."""
     free, count = instance.server_free[s].tolist(), 0
     stack: list[tuple[int, Content, list[int]]] = [(0, {}, free)]
@@ -103,18 +103,18 @@ def _contents(instance: Instance, s: int) -> Iterator[Content]:
         for w in range(int(instance.job_workers[j]) + 1):
             for p in range(int(instance.job_ps[j]) + 1):
                 rest = [room - w * a - p * b for room, a, b in zip(remaining, worker, ps, strict=True)]
-                if not _fits(rest):
+                if not _fits_resources(rest):
                     break  # nor do more
                 if w + p:
                     stack.append((j + 1, {**content, j: (w, p)}, rest))
                 # Each entry of the stack leads to a content of its own.
                 if count + len(stack) > MOST_VARIABLES:
                     raise InvalidInput(f"server {s} may host more than {MOST_VARIABLES} things; certify less")
-            if not _fits([room - w * a for room, a in zip(remaining, worker, strict=True)]):
+            if not _fits_resources([room - w * a for room, a in zip(remaining, worker, strict=True)]):
                 break
 
 
-def _fits(rest: list[int]) -> bool:
+def _fits_resources(rest: list[int]) -> bool:
     """Check rule 2: enough of every resource."""
     return min(rest, default=0) >= 0
 
@@ -128,7 +128,7 @@ def _may_share(instance: Instance, s: int, job: int, content: Content) -> bool:
     return not any(instance.apart[instance.job_type[job], kind] for kind in here)
 
 
-def _speed_on(instance: Instance, job: int, s: int, content: Content) -> int | None:
+def _speed_on_server(instance: Instance, job: int, s: int, content: Content) -> int | None:
     """Return a job's speed if server s is its slowest; None if the job is not there."""
     runs = len(instance.run_type)
     parts = {i: (int(instance.run_workers[i, s]), int(instance.run_ps[i, s])) for i in range(runs)}
@@ -159,7 +159,7 @@ def _speed_on(instance: Instance, job: int, s: int, content: Content) -> int | N
     return int(speed) * 1000 // (slowdown // 1000)
 
 
-def _shown(content: Content) -> str:
+def _text_of_content(content: Content) -> str:
     return ", ".join(f"{w} workers and {p} PSs of job {j}" for j, (w, p) in content.items()) or "nothing"
 
 

@@ -1,4 +1,4 @@
-"""The preemption problem as 0-1 formulas, written from the statement alone (`instances/preemption/judge.py`).
+"""The preemption problem as 0-1 formulas, written only from the problem statement (`instances/preemption/judge.py`).
 
 One variable per TE job and node, and one per BE job. First minimise the waiting TE jobs, then the base value among the
 plans with that number.
@@ -41,7 +41,7 @@ def _fewest_waiting(instance: Instance, objective: str) -> Formula:
 def _largest_base(instance: Instance, objective: str) -> int:
     """Return an upper bound on base values; D is one more."""
     of_victim, largest, _ = BASES[objective]
-    return largest([of_victim(instance, j) for j in _able(instance)])
+    return largest([of_victim(instance, j) for j in _preemptible_jobs(instance)])
 
 
 def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) -> list[str]:
@@ -63,16 +63,16 @@ def _least_base(instance: Instance, objective: str, waiting: int) -> Formula:
     return plans.formula
 
 
-def _able(instance: Instance) -> list[int]:
+def _preemptible_jobs(instance: Instance) -> list[int]:
     """Return the BE jobs that may be suspended (rule 2)."""
     return [j for j, times in enumerate(instance.job_preemptions.tolist()) if times < instance.preemption_limit]
 
 
-def _sum(formula: Formula, base: dict[int, int]) -> list[Term]:
+def _sum_of_base(formula: Formula, base: dict[int, int]) -> list[Term]:
     return [(number, x) for x, number in base.items()]
 
 
-def _longest(formula: Formula, base: dict[int, int]) -> list[Term]:
+def _longest_grace(formula: Formula, base: dict[int, int]) -> list[Term]:
     return formula.levels("the longest grace period", base)
 
 
@@ -82,12 +82,12 @@ BASES: dict[
     str,
     tuple[Callable[[Instance, int], int], Callable[[list[int]], int], Callable[[Formula, dict[int, int]], list[Term]]],
 ] = {
-    "total_score": (lambda instance, job: int(instance.score[job]), sum, _sum),
-    "victim_count": (lambda instance, job: 1, sum, _sum),
+    "total_score": (lambda instance, job: int(instance.score[job]), sum, _sum_of_base),
+    "victim_count": (lambda instance, job: 1, sum, _sum_of_base),
     "max_grace_period": (
         lambda instance, job: int(instance.job_grace[job]),
         lambda base: max(base, default=0),
-        _longest,
+        _longest_grace,
     ),
 }
 
@@ -102,7 +102,7 @@ class Plans:
         self.placed = [[formula.variable(f"TE job {t} goes to node {n}") for n in nodes] for t in tes]
         for places in self.placed:
             formula.at_most("rule 1: a TE job has one node, or waits", [(1, y) for y in places], 1)
-        for j in set(range(len(self.victims))) - set(_able(instance)):
+        for j in set(range(len(self.victims))) - set(_preemptible_jobs(instance)):
             formula.at_most("rule 2: the preemption limit", [(1, self.victims[j])], 0)
         for n in nodes:
             here = [(j, x) for j, x in enumerate(self.victims) if instance.job_node[j] == n]
@@ -122,11 +122,11 @@ class Plans:
         return terms(self.formula, {x: of_victim(self.instance, j) for j, x in enumerate(self.victims)})
 
 
-def _cost(objective: str, plans: Plans) -> Cost:
+def _base_cost(objective: str, plans: Plans) -> Cost:
     return plans.base(objective), 0
 
 
-FRONTS = Fronts(Plans, {name: functools.partial(_cost, name) for name in BASES}, Plans.waiting)
+FRONTS = Fronts(Plans, {name: functools.partial(_base_cost, name) for name in BASES}, Plans.waiting)
 TRANSLATION = Translation(
     "preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims, FRONTS
 )

@@ -1,4 +1,4 @@
-"""The quality problem as a 0-1 formula, written from the statement alone (`instances/quality/judge.py`).
+"""The quality problem as a 0-1 formula, written only from the problem statement (`instances/quality/judge.py`).
 
 One variable per running job and allowed number of cores.
 """
@@ -59,7 +59,7 @@ CLAIMS: dict[Callable[[Plans], Cost], str] = {
 FRONTS = Fronts(Plans, {cost.__name__: cost for cost in CLAIMS})
 TRANSLATION = Translation(
     "quality.instance",
-    {cost.__name__: (FRONTS.asks(cost.__name__, claim), "") for cost, claim in CLAIMS.items()},
+    {cost.__name__: (FRONTS.best_value_formula(cost.__name__, claim), "") for cost, claim in CLAIMS.items()},
     fronts=FRONTS,
 )
 PRICES = Statement("quality.instance", prices, (listed,))

@@ -1,4 +1,4 @@
-"""The task-graph problem as 0-1 formulas, written from the statement alone (`instances/taskgraph/judge.py`).
+"""The task-graph problem as 0-1 formulas, written only from the problem statement (`instances/taskgraph/judge.py`).
 
 Time is discrete, and a formula ends at a horizon. A lemma per kind of objective, which depends on the plan's own value,
 excludes better plans beyond it; the table at the end of the file names it.
@@ -14,7 +14,7 @@ from mlsched.certificates.formula import Formula, Term
 from mlsched.certificates.prices import timed
 from mlsched.certificates.prices.statement import Statement
 from mlsched.certificates.taskgraph import prices
-from mlsched.certificates.taskgraph._schedule import Places, Run, Schedule, edges, heads
+from mlsched.certificates.taskgraph._schedule import Places, Run, Schedule, earliest_starts, edges_of
 from mlsched.certificates.translation import Translation
 from mlsched.core.errors import InvalidInput
 
@@ -37,18 +37,18 @@ LEMMAS = {
 
 def formulas(objective: str, instance: Instance, plan: Timetable) -> list[Formula]:
     """State the best value of the objective as one formula."""
-    _refuse(instance)
+    _refuse_unsupported(instance)
     return [BY_OBJECTIVE[objective][0](instance, objective, instance.evaluate(plan)[objective])]
 
 
-def _refuse(instance: Instance) -> None:
+def _refuse_unsupported(instance: Instance) -> None:
     if instance.now or instance.finished.any() or len(instance.fixed_task):
         raise InvalidInput("certify: takes task graphs from their start only: now = 0, nothing finished, nothing fixed")
     if instance.gpu_unit:
         raise InvalidInput("certify: takes GPUs of a node as one pool only: gpu_unit = 0")
 
 
-def _total_jct(instance: Instance, objective: str, value: int) -> Formula:
+def _state_total_jct(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula(f"the least total_jct among plans of at most {value}")
     counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
     minimal = _longest_paths(instance, counts)
@@ -58,7 +58,7 @@ def _total_jct(instance: Instance, objective: str, value: int) -> Formula:
     for j, count in enumerate(counts):
         if count:
             last = [(k, count - 1) for k, job in enumerate(schedule.jobs) if job == j]
-            terms += _done(schedule, f"job {j} is done", last, arrival[j] + minimal[j], done_by[j])
+            terms += _done_terms(schedule, f"job {j} is done", last, arrival[j] + minimal[j], done_by[j])
     waits = sum(end - start for end, start, count in zip(done_by, arrival, counts, strict=True) if count)
     formula.optimise(terms, offset=waits)
     return formula
@@ -69,7 +69,7 @@ def _done_by_total(arrival: list[int], least: list[int], value: int) -> list[int
     return [a + value - (sum(least) - own) for a, own in zip(arrival, least, strict=True)]
 
 
-def _makespan(instance: Instance, objective: str, value: int) -> Formula:
+def _state_makespan(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula(f"the least makespan among plans of at most {value}")
     counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
     begin, end = min(arrival, default=0), min(arrival, default=0) + value
@@ -77,41 +77,41 @@ def _makespan(instance: Instance, objective: str, value: int) -> Formula:
     last = [(k, counts[j] - 1) for k, j in enumerate(schedule.jobs) if counts[j]]
     paths = zip(arrival, _longest_paths(instance, counts), strict=True)
     minimal = max((start + path for start, path in paths), default=0)
-    formula.optimise(_done(schedule, "every job is done", last, minimal, end), offset=end - begin)
+    formula.optimise(_done_terms(schedule, "every job is done", last, minimal, end), offset=end - begin)
     return formula
 
 
-def _done(schedule: Schedule, what: str, last: list[Run], first: int, end: int) -> list[Term]:
+def _done_terms(schedule: Schedule, what: str, last: list[Run], first: int, end: int) -> list[Term]:
     """Return a term of -1 for each tick from `first` to before `end` at which all of the `last` runs have ended."""
     terms = []
     for t in range(first, end):
-        done = schedule.formula.variable(f"{what} by {t}")
-        terms.append((-1, done))
+        is_done = schedule.formula.variable(f"{what} by {t}")
+        terms.append((-1, is_done))
         for run in last:
-            schedule.formula.at_least("what is done has ended", [*schedule.ended(run, t), (-1, done)], 0)
+            schedule.formula.at_least("what is done has ended", [*schedule.has_ended(run, t), (-1, is_done)], 0)
     return terms
 
 
 def _longest_paths(instance: Instance, counts: list[int]) -> list[int]:
     """Return the ticks from each job's arrival to its end with free nodes and instant transfers."""
     ends = [0] * len(counts)
-    for (k, _), start in heads(instance, counts).items():
+    for (k, _), start in earliest_starts(instance, counts).items():
         j = int(instance.task_job[k])
         ends[j] = max(ends[j], start + int(instance.duration[k]) - int(instance.arrival[j]))
     return ends
 
 
-def _traffic(instance: Instance, objective: str, value: int) -> Formula:
+def _state_traffic(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula("the least traffic")
     counts, jobs = instance.min_iterations.tolist(), instance.task_job.tolist()
     runs = [(k, i) for k, j in enumerate(jobs) for i in range(counts[j])]
     places = Places(formula, instance, runs)
     for run in runs:
-        formula.at_least("rule 2: a run has a node", [(1, x) for x in places.of(run).values()], 1)
+        formula.at_least("rule 2: a run has a node", [(1, x) for x in places.nodes_of(run).values()], 1)
     volumes: dict[int, int] = {}
-    for u, v, lag, _, volume in edges(instance):
+    for u, v, lag, _, volume in edges_of(instance):
         for i in range(lag, counts[jobs[v]]):
-            away = places.away((u, i - lag), (v, i))
+            away = places.on_different_nodes((u, i - lag), (v, i))
             if away is not None:
                 volumes[away] = volumes.get(away, 0) + volume
     formula.optimise([(volume, away) for away, volume in volumes.items()])
@@ -129,12 +129,12 @@ def _by_deadlines(instance: Instance, objective: str, value: int) -> Formula:
         places = Places(formula, instance, [(k, 0) for k in range(len(jobs))])
 
         def finished(task: int, iteration: int) -> list[Term]:
-            return [(1, x) for x in places.of((task, 0)).values()]
+            return [(1, x) for x in places.nodes_of((task, 0)).values()]
     else:
         schedule = Schedule(formula, instance, counts, done_by)
 
         def finished(task: int, iteration: int) -> list[Term]:
-            return schedule.ended((task, iteration), done_by[jobs[task]])
+            return schedule.has_ended((task, iteration), done_by[jobs[task]])
 
     for j, gain in enumerate(gains):
         for count in range(1, counts[j] + 1):
@@ -154,15 +154,15 @@ def _deadlines_met(instance: Instance, j: int) -> dict[int, int]:
 
 
 def _total_accuracy(instance: Instance, j: int) -> dict[int, int]:
-    return _rises(instance.accuracy[j, : int(instance.max_iterations[j]) + 1].tolist())
+    return _increases(instance.accuracy[j, : int(instance.max_iterations[j]) + 1].tolist())
 
 
 def _accuracy_met(instance: Instance, j: int) -> dict[int, int]:
-    reached = instance.accuracy[j, : int(instance.max_iterations[j]) + 1] >= instance.required[j]
-    return _rises([int(met) for met in reached])
+    is_accurate = instance.accuracy[j, : int(instance.max_iterations[j]) + 1] >= instance.required[j]
+    return _increases([int(flag) for flag in is_accurate])
 
 
-def _rises(worth: list[int]) -> dict[int, int]:
+def _increases(worth: list[int]) -> dict[int, int]:
     return {c: worth[c] - (worth[c - 1] if c else 0) for c in range(len(worth))}
 
 
@@ -181,8 +181,8 @@ def _long_enough(instance: Instance, counts: list[int]) -> tuple[int, int, int]:
     """Return the last arrival, and the ticks of computation and transfer after it without idle ticks."""
     jobs = instance.task_job.tolist()
     work = sum(duration * counts[jobs[k]] for k, duration in enumerate(instance.duration.tolist()))
-    sent = sum(delay * counts[jobs[v]] for _, v, _, delay, _ in edges(instance))
-    return max(instance.arrival.tolist(), default=0), int(work), int(sent)
+    transfer = sum(delay * counts[jobs[v]] for _, v, _, delay, _ in edges_of(instance))
+    return max(instance.arrival.tolist(), default=0), int(work), int(transfer)
 
 
 def claims(instance: Instance, objective: str, plan: Timetable, values: list[int]) -> list[str]:
@@ -208,19 +208,19 @@ def claims(instance: Instance, objective: str, plan: Timetable, values: list[int
             f"path: the last by tick {last}."
         ]
     counts = [max(GAINS[objective](instance, j)) for j in range(len(arrival))]
-    start, work, sent = _long_enough(instance, counts)
+    start, work, transfer = _long_enough(instance, counts)
     ends = _done_by_deadlines(instance, counts)
     return [
-        f"The last arrival is {start}; all that can count runs for {work} ticks and is sent in {sent}, so that tick "
-        f"{start + work + sent} is late enough. Each job's formula ends there or at its deadline: the last at tick "
-        f"{max(ends, default=0)}."
+        f"The last arrival is {start}; all that can count runs for {work} ticks and is sent in {transfer}, so that "
+        f"tick {start + work + transfer} is late enough. Each job's formula ends there or at its deadline: the last at "
+        f"tick {max(ends, default=0)}."
     ]
 
 
 BY_OBJECTIVE: dict[str, tuple[Callable[[Instance, str, int], Formula], str]] = {
-    "total_jct": (_total_jct, "total_jct"),
-    "makespan": (_makespan, "makespan"),
-    "traffic": (_traffic, "traffic"),
+    "total_jct": (_state_total_jct, "total_jct"),
+    "makespan": (_state_makespan, "makespan"),
+    "traffic": (_state_traffic, "traffic"),
     **dict.fromkeys(GAINS, (_by_deadlines, "deadline")),
 }
 PRICES = Statement("taskgraph.instance", prices, (timed,), reaches=False, limits=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Run = tuple[int, int]
 
 
-def edges(instance: Instance) -> list[tuple[int, int, int, int, int]]:
+def edges_of(instance: Instance) -> list[tuple[int, int, int, int, int]]:
     """Return (from, to, lag, delay, volume) of every edge."""
     columns = (instance.edge_from, instance.edge_to, instance.edge_lag, instance.edge_delay, instance.edge_volume)
     return list(zip(*(column.tolist() for column in columns), strict=True))
@@ -32,13 +32,13 @@ class Places:
         self._nodes: dict[Run, dict[int, int]] = {}
         self._away: dict[tuple[Run, Run], int] = {}
         for run in runs:
-            if self._key(run) not in self._nodes:
-                self._nodes[self._key(run)] = self._choices(*self._key(run))
+            if self._key_of_run(run) not in self._nodes:
+                self._nodes[self._key_of_run(run)] = self._node_variables(*self._key_of_run(run))
 
-    def _key(self, run: Run) -> Run:
+    def _key_of_run(self, run: Run) -> Run:
         return run if self.instance.movement == "between_iterations" else (run[0], 0)
 
-    def _choices(self, task: int, iteration: int) -> dict[int, int]:
+    def _node_variables(self, task: int, iteration: int) -> dict[int, int]:
         instance, formula, nodes = self.instance, self.formula, {}
         which = f", iteration {iteration}," if instance.movement == "between_iterations" else ""
         for n in range(len(instance.node_capacity)):
@@ -49,19 +49,19 @@ class Places:
         formula.at_most("rule 2: a task has one node", [(1, x) for x in nodes.values()], 1)
         return nodes
 
-    def of(self, run: Run) -> dict[int, int]:
+    def nodes_of(self, run: Run) -> dict[int, int]:
         """Return node -> variable of a run."""
-        return self._nodes[self._key(run)]
+        return self._nodes[self._key_of_run(run)]
 
-    def away(self, one: Run, other: Run) -> int | None:
+    def on_different_nodes(self, one: Run, other: Run) -> int | None:
         """Return the variable that is 1 if two runs are on different nodes; None if they cannot be."""
-        key = self._key(one), self._key(other)
+        key = self._key_of_run(one), self._key_of_run(other)
         if key[0] == key[1]:
             return None
         if key not in self._away:
             away = self._away[key] = self.formula.variable(f"tasks {one[0]} and {other[0]} are on different nodes")
-            for n, x in self.of(one).items():
-                there = self.of(other).get(n)
+            for n, x in self.nodes_of(one).items():
+                there = self.nodes_of(other).get(n)
                 terms = [(1, away), (-1, x), *([(1, there)] if there is not None else [])]
                 self.formula.at_least("what is on different nodes", terms, 0)
         return self._away[key]
@@ -80,7 +80,7 @@ class Schedule:
         self.duration = instance.duration.tolist()
         self.runs = [(k, i) for k, j in enumerate(self.jobs) for i in range(counts[j])]
         self.places = Places(formula, instance, self.runs)
-        earliest, tails = heads(instance, counts), rests(instance)
+        earliest, tails = earliest_starts(instance, counts), remaining_paths(instance)
         self.first: dict[Run, int] = {}
         self.ticks: dict[Run, list[int]] = {}
         for k, i in self.runs:
@@ -88,46 +88,46 @@ class Schedule:
             last = done_by[self.jobs[k]] - self.duration[k] - tails[k]
             name = f"task {k}, iteration {i}, has started by"
             self.ticks[k, i] = [formula.variable(f"{name} {t}") for t in range(first, last + 1)]
-        self._run()
-        self._order()
-        self._share()
+        self._state_starts()
+        self._state_order()
+        self._state_capacity()
 
-    def started(self, run: Run, tick: int) -> list[Term]:
+    def has_started(self, run: Run, tick: int) -> list[Term]:
         """Return a term that is 1 if the run has started by the tick; empty if that is impossible."""
         place, ticks = tick - self.first[run], self.ticks[run]
         return [(1, ticks[min(place, len(ticks) - 1)])] if ticks and place >= 0 else []
 
-    def ended(self, run: Run, tick: int) -> list[Term]:
+    def has_ended(self, run: Run, tick: int) -> list[Term]:
         """Return a term that is 1 if the run has ended by the tick; empty if that is impossible."""
-        return self.started(run, tick - self.duration[run[0]])
+        return self.has_started(run, tick - self.duration[run[0]])
 
-    def _run(self) -> None:
+    def _state_starts(self) -> None:
         for run, ticks in self.ticks.items():
             for one, following in zip(ticks, ticks[1:], strict=False):
                 self.formula.implies("what has started stays started", one, following)
-            on = [(1, x) for x in self.places.of(run).values()]
+            on = [(1, x) for x in self.places.nodes_of(run).values()]
             self.formula.at_least("rule 2: a run has a node", [*on, *((-1, x) for x in ticks[-1:])], 0)
 
-    def _order(self) -> None:
+    def _state_order(self) -> None:
         """State rule 4."""
         for k, i in self.runs:
             if i:
-                self._after("rule 4: runs of a task follow one another", (k, i), (k, i - 1), 0, None)
-        for u, v, lag, delay, _ in edges(self.instance):
+                self._start_after("rule 4: runs of a task follow one another", (k, i), (k, i - 1), 0, None)
+        for u, v, lag, delay, _ in edges_of(self.instance):
             for i in range(lag, self.counts[self.jobs[v]]):
-                self._after("rule 4: edges", (v, i), (u, i - lag), 0, None)
-                away = self.places.away((u, i - lag), (v, i)) if delay else None
+                self._start_after("rule 4: edges", (v, i), (u, i - lag), 0, None)
+                away = self.places.on_different_nodes((u, i - lag), (v, i)) if delay else None
                 if away is not None:
-                    self._after("rule 4: edges between nodes", (v, i), (u, i - lag), delay, away)
+                    self._start_after("rule 4: edges between nodes", (v, i), (u, i - lag), delay, away)
 
-    def _after(self, family: str, run: Run, before: Run, delay: int, where: int | None) -> None:
+    def _start_after(self, family: str, run: Run, before: Run, delay: int, where: int | None) -> None:
         """Let a run start only after another has ended, plus the delay if the variable `where` is 1."""
         for place, x in enumerate(self.ticks[run]):
-            ended = self.ended(before, self.first[run] + place - delay)
+            end_terms = self.has_ended(before, self.first[run] + place - delay)
             only = [(-1, where)] if where is not None else []
-            self.formula.at_least(family, [*ended, (-1, x), *only], -len(only))
+            self.formula.at_least(family, [*end_terms, (-1, x), *only], -len(only))
 
-    def _share(self) -> None:
+    def _state_capacity(self) -> None:
         """State rule 5: a variable per run, node and tick, 1 if the run is current there."""
         instance, lasting = self.instance, [run for run in self.runs if self.duration[run[0]] and self.ticks[run]]
         begin = min((self.first[run] for run in lasting), default=0)
@@ -135,11 +135,11 @@ class Schedule:
         for n, capacity in enumerate(instance.node_capacity.tolist()):
             for t in range(begin, end):
                 spend()
-                here = [run for run in lasting if n in self.places.of(run) and self._may_be_under_way(run, t)]
+                here = [run for run in lasting if n in self.places.nodes_of(run) and self._may_be_under_way(run, t)]
                 demands = [instance.demand[k].tolist() for k, _ in here]
                 short = [r for r, room in enumerate(capacity) if sum(demand[r] for demand in demands) > room]
                 if short:
-                    active = [self._under_way(run, n, t) for run in here]
+                    active = [self._active_variable(run, n, t) for run in here]
                     for r in short:
                         terms = [(demand[r], x) for demand, x in zip(demands, active, strict=True)]
                         self.formula.at_most(f"rule 5: {instance.resources[r]}", terms, capacity[r])
@@ -148,29 +148,29 @@ class Schedule:
         last = self.first[run] + len(self.ticks[run]) - 1
         return self.first[run] <= tick < last + int(self.duration[run[0]])
 
-    def _under_way(self, run: Run, node: int, tick: int) -> int:
+    def _active_variable(self, run: Run, node: int, tick: int) -> int:
         active = self.formula.variable(f"task {run[0]}, iteration {run[1]}, is under way on node {node} at {tick}")
-        since, over = self.started(run, tick), self.ended(run, tick)
-        terms = [(1, active), (-1, self.places.of(run)[node]), *((-c, x) for c, x in since), *over]
+        since, over = self.has_started(run, tick), self.has_ended(run, tick)
+        terms = [(1, active), (-1, self.places.nodes_of(run)[node]), *((-c, x) for c, x in since), *over]
         self.formula.at_least("what is under way", terms, -1)
         return active
 
 
-def _in_order(instance: Instance) -> list[int]:
+def _topological_order(instance: Instance) -> list[int]:
     """Sort the tasks topologically within an iteration."""
     before: dict[int, list[int]] = {k: [] for k in range(len(instance.task_job))}
-    for u, v, lag, _, _ in edges(instance):
+    for u, v, lag, _, _ in edges_of(instance):
         if not lag:
             before[v].append(u)
     return list(graphlib.TopologicalSorter(before).static_order())
 
 
-def heads(instance: Instance, counts: list[int]) -> dict[Run, int]:
+def earliest_starts(instance: Instance, counts: list[int]) -> dict[Run, int]:
     """Return the earliest start of each run, by arrivals and by its predecessors."""
     before: dict[int, list[tuple[int, int]]] = {k: [(k, 1)] for k in range(len(instance.task_job))}
-    for u, v, lag, _, _ in edges(instance):
+    for u, v, lag, _, _ in edges_of(instance):
         before[v].append((u, lag))
-    jobs, order, head = instance.task_job.tolist(), _in_order(instance), dict[Run, int]()
+    jobs, order, head = instance.task_job.tolist(), _topological_order(instance), dict[Run, int]()
     for i in range(max(counts, default=0)):
         for k in order:
             if i < counts[jobs[k]]:
@@ -179,13 +179,13 @@ def heads(instance: Instance, counts: list[int]) -> dict[Run, int]:
     return head
 
 
-def rests(instance: Instance) -> list[int]:
+def remaining_paths(instance: Instance) -> list[int]:
     """Return each task's longest path from its end to the end of its iteration."""
     rest = [0] * len(instance.task_job)
     after: dict[int, list[int]] = {k: [] for k in range(len(rest))}
-    for u, v, lag, _, _ in edges(instance):
+    for u, v, lag, _, _ in edges_of(instance):
         if not lag:
             after[u].append(v)
-    for k in reversed(_in_order(instance)):
+    for k in reversed(_topological_order(instance)):
         rest[k] = max((int(instance.duration[v]) + rest[v] for v in after[k]), default=0)
     return rest

@@ -1,4 +1,4 @@
-"""The workers problem as a 0-1 formula, written from the statement alone (`instances/workers/judge.py`).
+"""The workers problem as a 0-1 formula, written only from the problem statement (`instances/workers/judge.py`).
 
 One variable per job and configuration of workers and PSs in which it can train.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def total_jct(instance: Instance, plan: Plan) -> list[Formula]:
     """State the least sum of cost and waiting terms as one formula."""
     formula = Formula("the least total completion time")
-    given: dict[int, tuple[int, int, int]] = {}  # variable -> job, workers, PSs
+    configuration_of: dict[int, tuple[int, int, int]] = {}  # variable -> job, workers, PSs
     for j, table in enumerate(instance.cost.tolist()):
         own = {
             formula.variable(f"job {j} gets {w} workers and {p} PSs"): (j, w, p)
@@ -30,14 +30,14 @@ def total_jct(instance: Instance, plan: Plan) -> list[Formula]:
             if cost != CANNOT
         }
         formula.at_most("rule 1: a job has one number of workers and of PSs, or waits", [(1, x) for x in own], 1)
-        given |= own
+        configuration_of |= own
     for r, resource in enumerate(instance.resources):
         worker, ps = instance.worker_demand[:, r].tolist(), instance.ps_demand[:, r].tolist()
-        needed = [(w * worker[j] + p * ps[j], x) for x, (j, w, p) in given.items()]
+        needed = [(w * worker[j] + p * ps[j], x) for x, (j, w, p) in configuration_of.items()]
         formula.at_most(f"rule 3: capacity of {resource}", needed, int(instance.capacity[r]))
     waiting = instance.waiting.tolist()
-    saved = [(int(instance.cost[j, w - 1, p - 1]) - waiting[j], x) for x, (j, w, p) in given.items()]
-    formula.optimise(saved, offset=sum(waiting))
+    savings = [(int(instance.cost[j, w - 1, p - 1]) - waiting[j], x) for x, (j, w, p) in configuration_of.items()]
+    formula.optimise(savings, offset=sum(waiting))
     return [formula]
 
 

@@ -1,4 +1,4 @@
-"""The judge of the placement problem, written from the statement alone.
+"""The judge of the placement problem, written only from the problem statement.
 
 1. A new job has all its workers and PSs on servers, or it waits with none of them placed.
 2. On every server and for every resource: demand of the new tasks there <= free.

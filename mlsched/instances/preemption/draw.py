@@ -61,10 +61,11 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
             placed = [("TE job", f"T{t}", int(instance.te_demand[t, r])) for t in coming]
             stack.draw(x, parts_now + draining, capacity)
             stack.draw(x + width, [part for part in parts_now if part[0] == "kept"] + placed, capacity)
+    waiting = np.flatnonzero(plan.te_node < 0)
     axes.set(
         xlabel="node; of each resource: before | after",
         ylabel="share of capacity",
-        title=f"{_text_of_numbers('suspended', sorted(victims))}; {_text_of_numbers('TE jobs wait', np.flatnonzero(plan.te_node < 0))}"
+        title=f"{_text_of_numbers('suspended', sorted(victims))}; {_text_of_numbers('TE jobs wait', waiting)}"
         + (f"; {len(nodes)} of {count} nodes" if len(nodes) < count else ""),
         ylim=(0, 1.15),
     )

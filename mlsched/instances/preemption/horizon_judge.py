@@ -1,4 +1,4 @@
-"""The judge of preemption over time, written from the statement alone: it carries a run out, decision by decision.
+"""The judge of preemption over time, written only from the problem statement: it carries a run out step by step.
 
 1. The scheduler acts at the multiples of `tick`. There, in this order: jobs leave whose work has been done or whose
 grace period has ended since (at their own second); newly submitted jobs join the queue; the queue is served.

@@ -1,4 +1,4 @@
-"""The judge of the preemption problem, written from the statement alone.
+"""The judge of the preemption problem, written only from the problem statement.
 
 1. Every TE job has a node or waits (-1).
 2. A victim is a listed BE job, named once, that has been preempted fewer than `preemption_limit` times.

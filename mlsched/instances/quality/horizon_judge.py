@@ -1,4 +1,4 @@
-"""The judge of quality over many epochs, written from the statement alone.
+"""The judge of quality over many epochs, written only from the problem statement.
 
 1. Epoch e lasts from e * T to (e + 1) * T seconds. A job is present from the first epoch that does not begin before its
 submission, to the epoch in which it has done all of its iterations.

@@ -1,4 +1,4 @@
-"""The judge of the quality problem, written from the statement alone.
+"""The judge of the quality problem, written only from the problem statement.
 
 1. Every job gets an integer number of cores. A waiting job gets 0.
 2. A running job gets at least `least` cores and at most its own cap `most`.

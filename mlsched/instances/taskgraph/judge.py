@@ -1,4 +1,4 @@
-"""The judge of the task-graph problem, written from the statement alone.
+"""The judge of the task-graph problem, written only from the problem statement.
 
 1. A job runs the iterations from `finished` up to some n - 1, `min_iterations <= n <= max_iterations`, and in each of
 them every task of the job exactly once.

@@ -1,4 +1,4 @@
-"""The judge of a round, written from the statement alone.
+"""The judge of a round, written only from the problem statement.
 
 1. A round names a task at most once, and a job at most once among its stops.
 2. `start`: the task waits or is paused in its job's current iteration, and its inputs are present: every source of an

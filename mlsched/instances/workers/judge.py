@@ -1,4 +1,4 @@
-"""The judge of the workers problem, written from the statement alone.
+"""The judge of the workers problem, written only from the problem statement.
 
 1. Every job has at least one worker and one PS, or neither (then it waits).
 2. A job's workers and PSs are within its table, in a combination with which it can train.

@@ -1,4 +1,4 @@
-"""The judge of workers online, written from the statement alone: it follows every possible run.
+"""The judge of workers online, written only from the problem statement: it follows every possible run.
 
 1. The first job arrives at time 0. In each ms since the last arrival (from the first ms on) the next job comes with
 probability 1 / gap, until `jobs` have come; it is of type i with probability chance[i] / sum of chance.

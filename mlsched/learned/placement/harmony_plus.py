@@ -39,32 +39,32 @@ def answer(
         samples: Number of placements. The first always takes the highest score, the others draw by their scores. The
             answer has the highest total speed in the fitted model.
     """
-    net, speeds = _made(of("harmony-plus", "placement", weights))
+    net, speeds = _network_and_speeds(of("harmony-plus", "placement", weights))
     states = States(Question(instance, speeds), samples)
-    fill(states, net, rng)
-    return states.plan(int(states.values().argmax()))
+    complete_placements(states, net, rng)
+    return states.plan(int(states.total_speeds().argmax()))
 
 
 @functools.lru_cache(maxsize=64)
-def _made(weights: Weights) -> tuple[PlusNet, Speeds]:
+def _network_and_speeds(weights: Weights) -> tuple[PlusNet, Speeds]:
     return PlusNet(weights.tensors), Speeds(weights.tensors, weights.card["data"]["models"])
 
 
-def fill(states: States, net: PlusNet, rng: np.random.Generator) -> list[View]:
+def complete_placements(states: States, net: PlusNet, rng: np.random.Generator) -> list[View]:
     """Take steps until every state is done, and return the views in order; the first state takes the best score."""
     views = []
     while not states.done.all():
-        view, at = states.look()
-        choice = choose(view, *net(view), rng)
+        view, at = states.view_and_candidates()
+        choice = choose_candidates(view, *net(view), rng)
         choice[states.done] = NONE
-        states.give_up(np.flatnonzero((choice < 0) & ~states.done))
+        states.remove_begun_jobs(np.flatnonzero((choice < 0) & ~states.done))
         moves = np.flatnonzero(choice >= 0)
-        states.put(moves, *(axis[choice[moves]] for axis in at[1:]))
+        states.place_parts(moves, *(axis[choice[moves]] for axis in at[1:]))
         views.append(view)
     return views
 
 
-def choose(view: View, scores: Any, stop: Any, rng: np.random.Generator) -> Any:
+def choose_candidates(view: View, scores: Any, stop: Any, rng: np.random.Generator) -> Any:
     """Choose each state's candidate, or NONE if it stops or has no candidate."""
     ends = np.searchsorted(view.state, np.arange(len(stop) + 1))
     if len(stop) > 1:  # the Gumbel-max way of drawing from a softmax, but for the first state

@@ -36,7 +36,7 @@ class Net:
         servers = np.maximum(self.server(features[:, split:].reshape(rows, s.servers, s.of_server)), 0)
         return self.body(np.concatenate([jobs.reshape(rows, -1), servers.reshape(rows, -1)], axis=1))
 
-    def fits(self) -> bool:
+    def fits_shape(self) -> bool:
         """Check that the layers have the sizes of the shape."""
         s = self.shape
         merged = s.slots * self.job.outputs + s.servers * self.server.outputs
@@ -56,20 +56,20 @@ class Policy:
         (servers, new, running), (self.types, self.resources) = sizes, name_lists
         self.shape = Shape(len(self.types), servers, len(self.resources), new, running)
         self.net = Net(weights.tensors, self.shape)
-        if not self.net.fits():
+        if not self.net.fits_shape():
             raise InvalidFile(f"{name}: its network does not fit its recipe; train it again")
 
     def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
         """Place the first N' waiting jobs; the others wait."""
-        board = Board(self.shape, 1, self._apart(instance))
-        board.read(instance, self._kinds(instance))
+        board = Board(self.shape, 1, self._types_apart(instance))
+        board.read(instance, self._type_numbers(instance))
         only = np.array([0])
         while (valid := board.valid(only)).any():
             logits = np.where(valid, self.net(board.features(only)), np.float32(-np.inf))
             board.act(only, logits.argmax(axis=1) if greedy else sample(logits, rng))
         return board.plan(instance)
 
-    def _kinds(self, instance: Instance) -> IntArray:
+    def _type_numbers(self, instance: Instance) -> IntArray:
         """Return the network's number of each type of the instance; raise an error for an unknown type."""
         s = self.shape
         for name, names, trained_names in (
@@ -91,11 +91,11 @@ class Policy:
             raise TooLarge(f"types: '{name}' is unknown to these weights; {_REMEDY}")
         return kinds
 
-    def _apart(self, instance: Instance) -> IntArray | None:
+    def _types_apart(self, instance: Instance) -> IntArray | None:
         """Return which of the network's types must stay apart, or None."""
         if not instance.apart.any():
             return None
-        kinds, apart = self._kinds(instance), np.zeros((len(self.types),) * 2, dtype=np.int64)
+        kinds, apart = self._type_numbers(instance), np.zeros((len(self.types),) * 2, dtype=np.int64)
         positions = np.flatnonzero(kinds >= 0)
         apart[np.ix_(kinds[positions], kinds[positions])] = instance.apart[np.ix_(positions, positions)]
         return apart
@@ -105,13 +105,13 @@ _REMEDY = "train one for it (`mlsched train harmony --set servers=...`), or use 
 
 
 @functools.lru_cache(maxsize=16)
-def _made(weights: Weights) -> Policy:
+def _cached_policy(weights: Weights) -> Policy:
     return Policy(weights)
 
 
 def policy(path: str) -> Policy:
     """Return the cached policy of a weights file, or of the weights that come with mlsched for ""."""
-    return _made(of("harmony", "placement", path))
+    return _cached_policy(of("harmony", "placement", path))
 
 
 def world(params: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned.net import Floats, product
+from mlsched.learned.net import Floats, product_in_blocks
 
 #: Features of a candidate, of a job, of a server, and of the complete state.
 CANDIDATE, JOB, SERVER, WHOLE = 16, 12, 7, 6
@@ -23,7 +23,7 @@ CANDIDATE, JOB, SERVER, WHOLE = 16, 12, 7, 6
 MOST_ATTENTION = 8.0
 
 
-def shapes(hidden: int) -> dict[str, tuple[int, ...]]:
+def tensor_shapes(hidden: int) -> dict[str, tuple[int, ...]]:
     """Return the shape of each tensor, (inputs, outputs); (outputs,) for biases."""
     h = hidden
     return {
@@ -54,7 +54,7 @@ class View:
         candidates: Features, shape (C, CANDIDATE).
         jobs: Features, shape (B J, JOB).
         servers: Features, shape (B M, SERVER).
-        whole: Features of the complete states, shape (B, WHOLE).
+        whole: Features of the complete states, shape `(B, WHOLE)`.
         job, server: Row of each candidate's job and server in them, shape (C,); `job` is ascending.
         state: State of each candidate, shape (C,), ascending.
         may_stop: True if a state may place nothing more, shape (B,).
@@ -75,7 +75,7 @@ class PlusNet:
 
     def __init__(self, tensors: Mapping[str, Floats]) -> None:
         hidden = tensors["edge.bias"].shape[0] if "edge.bias" in tensors else 0
-        for name, shape in shapes(hidden).items():
+        for name, shape in tensor_shapes(hidden).items():
             if not hidden or name not in tensors or tensors[name].shape != shape:
                 raise InvalidFile(f"weights: {name} is not as harmony-plus has it; train it again")
         self.tensors = tensors
@@ -83,26 +83,26 @@ class PlusNet:
     def __call__(self, view: View) -> tuple[Any, Any]:
         """Score the candidates, shape (C,), and the choice to stop, shape (B,)."""
         t = self.tensors
-        edge = product(view.candidates, t["edge.candidate"])
+        edge = product_in_blocks(view.candidates, t["edge.candidate"])
         edge += (view.jobs @ t["edge.job"])[view.job]
         edge += (view.servers @ t["edge.server"])[view.server]
         edge += (view.whole @ t["edge.whole"] + t["edge.bias"])[view.state]
         np.maximum(edge, 0, out=edge)
-        weight = np.exp(np.clip(product(edge, t["attention"]), -MOST_ATTENTION, MOST_ATTENTION))
-        by_job = attend(edge, weight[:, 0], view.job, len(view.jobs))
+        weight = np.exp(np.clip(product_in_blocks(edge, t["attention"]), -MOST_ATTENTION, MOST_ATTENTION))
+        by_job = average_by_group(edge, weight[:, 0], view.job, len(view.jobs))
         order = np.argsort(view.server, kind="stable")
-        by_server = attend(edge[order], weight[order, 1], view.server[order], len(view.servers))
-        message = attend(edge, weight[:, 2], view.state, len(view.whole))
-        edge = product(edge, t["score.edge"])
+        by_server = average_by_group(edge[order], weight[order, 1], view.server[order], len(view.servers))
+        message = average_by_group(edge, weight[:, 2], view.state, len(view.whole))
+        edge = product_in_blocks(edge, t["score.edge"])
         edge += (by_job @ t["score.job"])[view.job]
         edge += (by_server @ t["score.server"])[view.server]
         edge += (message @ t["score.whole"] + t["score.bias"])[view.state]
         np.maximum(edge, 0, out=edge)
         stop = np.maximum(message @ t["stop.message"] + view.whole @ t["stop.whole"] + t["stop.bias"], 0)
-        return product(edge, t["score.out"])[:, 0], (stop @ t["stop.out"])[:, 0]
+        return product_in_blocks(edge, t["score.out"])[:, 0], (stop @ t["stop.out"])[:, 0]
 
 
-def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
+def average_by_group(values: Any, weight: Any, group: Any, count: int) -> Any:
     """Average `values`, shape (C, H), by ascending group with weights, shape (count, H); 0 for an empty group."""
     attended = np.zeros((count, values.shape[1]), dtype=np.float32)
     if len(group):

@@ -37,9 +37,9 @@ class Speeds:
                 raise InvalidFile(f"weights: {name} must have the shape {shape}; they are of another policy")
         self._row = {name: t for t, name in enumerate(types)}
         # One more type, the last: the mean of all, for types without history.
-        self.tables = [_with_mean(np.asarray(tensors[name], dtype=np.float64)) for name in (*PAIRS, *ALONE)]
+        self.tables = [_with_mean_entry(np.asarray(tensors[name], dtype=np.float64)) for name in (*PAIRS, *ALONE)]
 
-    def of(self, instance: Instance) -> tuple[Any, Any, Any, Any]:
+    def tables_for(self, instance: Instance) -> tuple[Any, Any, Any, Any]:
         """Return the tables (by worker, by PS, remote PS, remote worker) for the instance's types, in its order."""
         rows = np.array([self._row.get(name, len(self._row)) for name in instance.types], dtype=np.int64)
         worker, ps, remote_ps, remote_worker = self.tables
@@ -47,14 +47,14 @@ class Speeds:
         return worker[pair], ps[pair], remote_ps[rows], remote_worker[rows]
 
 
-def _with_mean(table: Any) -> Any:
+def _with_mean_entry(table: Any) -> Any:
     """Append an entry along each axis of the table, the mean of the others."""
     for axis in range(table.ndim):
         table = np.concatenate([table, table.mean(axis=axis, keepdims=True)], axis=axis)
     return table
 
 
-def network(w: Any, p: Any, workers: Any, ps: Any, everywhere: bool) -> tuple[Any, Any]:
+def network_shares(w: Any, p: Any, workers: Any, ps: Any, everywhere: bool) -> tuple[Any, Any]:
     """Return the remote shares of a job's PSs and of its other workers, 0 if they do not count.
 
     Args:

@@ -13,13 +13,13 @@ import numpy as np
 
 from mlsched.instances.placement import Instance, Plan
 from mlsched.learned.placement.plus_net import JOB, View
-from mlsched.learned.placement.plus_speeds import Speeds, network
+from mlsched.learned.placement.plus_speeds import Speeds, network_shares
 
 #: All numbers of tasks up to this may be put on a server at once; beyond it, powers of two.
 SMALL = 3
 
 
-def amounts(most: int) -> list[int]:
+def part_sizes(most: int) -> list[int]:
     """Return the numbers of tasks of a kind that a step may place, up to `most`."""
     counts, more = list(range(min(most, SMALL) + 1)), SMALL + 1
     while more <= most:
@@ -35,7 +35,7 @@ class Question:
         self.instance = instance
         self.running, self.jobs = len(instance.run_type), len(instance.job_type)
         self.kind = np.concatenate([instance.run_type, instance.job_type])
-        worker, ps, remote_ps, remote_worker = speeds.of(instance)
+        worker, ps, remote_ps, remote_worker = speeds.tables_for(instance)
         pair = np.ix_(self.kind, self.kind)
         self.by_worker, self.by_ps = worker[pair], ps[pair]
         self.remote_ps, self.remote_worker = remote_ps[self.kind], remote_worker[self.kind]
@@ -48,7 +48,7 @@ class Question:
         self.apart = instance.apart[pair].astype(bool)
         most_w, most_p = int(instance.job_workers.max(initial=0)), int(instance.job_ps.max(initial=0))
         #: The parts that a step may place: (workers, PSs).
-        self.parts = np.array([(w, p) for w in amounts(most_w) for p in amounts(most_p)][1:], dtype=np.int64)
+        self.parts = np.array([(w, p) for w in part_sizes(most_w) for p in part_sizes(most_p)][1:], dtype=np.int64)
         self.parts = self.parts.reshape(-1, 2)
         self.capacity = np.maximum(instance.server_capacity, 1)
         #: Demand of a part (J x parts x resources), and its dominant share of the mean server.
@@ -60,17 +60,17 @@ class Question:
         whole = instance.job_workers[:, None] * instance.worker_demand + instance.job_ps[:, None] * instance.ps_demand
         self.whole_share = (whole / mean).max(axis=1, initial=0.0)
         self.whole_need = whole / np.maximum(instance.server_capacity.sum(axis=0), 1)
-        self.classes = self._classes()
-        self.fixed = self._fixed()
+        self.classes = self._server_classes()
+        self.fixed = self._fixed_features()
 
-    def _classes(self) -> Any:
+    def _server_classes(self) -> Any:
         """Return the class of equivalent servers of each server, one-hot, shape (M, classes)."""
         i = self.instance
         rows = np.concatenate([i.server_free, i.server_capacity, i.run_workers.T, i.run_ps.T], axis=1)
         _, which = np.unique(rows, axis=0, return_inverse=True)
         return np.eye(int(which.max(initial=-1)) + 1, dtype=bool)[which.reshape(-1)]
 
-    def _fixed(self) -> Any:
+    def _fixed_features(self) -> Any:
         """Return the features of jobs that never change, shape (J, 7)."""
         i, mine = self.instance, np.arange(self.running, self.running + self.jobs)
         speed = self.speed[mine] / self.scale
@@ -88,18 +88,18 @@ class Question:
         ]
         return np.stack(columns, axis=1)
 
-    def total(self, w: Any, p: Any) -> Any:
+    def total_speed(self, w: Any, p: Any) -> Any:
         """Estimate the total speed of placements, shape (B, A, M), running jobs included."""
-        return self.speeds(self.slowdowns(w, p).max(axis=2, initial=0.0)).sum(axis=1)
+        return self.speeds_at(self.slowdowns(w, p).max(axis=2, initial=0.0)).sum(axis=1)
 
-    def speeds(self, slowdown: Any) -> Any:
+    def speeds_at(self, slowdown: Any) -> Any:
         """Return the speeds of jobs, shape (..., A), at a slowdown; 0 if the slowdown is 0 (the job is not placed)."""
         return np.where(slowdown > 0, self.speed / np.maximum(slowdown, 1.0), 0.0)
 
     def slowdowns(self, w: Any, p: Any) -> Any:
         """Estimate the slowdown of each job on each server, shape (B, A, M); 0 if no part of the job is there."""
         own = np.diagonal(self.by_worker)[:, None] * w + np.diagonal(self.by_ps)[:, None] * p
-        remote_ps, remote = network(w, p, self.workers[:, None], self.ps[:, None], self.everywhere)
+        remote_ps, remote = network_shares(w, p, self.workers[:, None], self.ps[:, None], self.everywhere)
         slowdowns = 1.0 + self.by_worker @ w + self.by_ps @ p - own
         slowdowns += self.remote_ps[:, None] * remote_ps + self.remote_worker[:, None] * remote
         return np.where(w + p > 0, slowdowns, 0.0)
@@ -125,7 +125,7 @@ class States:
 
     # -- possible steps -----------------------------------------------------------------------------------------------
 
-    def _first(self) -> tuple[Any, Any]:
+    def _selectable_servers(self) -> tuple[Any, Any]:
         """Return which servers may be chosen (the first of each class) and the size of their class, both (B, M)."""
         q = self.question
         fresh = ~self.touched
@@ -137,7 +137,7 @@ class States:
         equal = np.where(fresh, members.sum(axis=1) @ q.classes.T, 1)
         return self.touched | first, equal
 
-    def possible(self, first: Any) -> Any:
+    def possible_placements(self, first: Any) -> Any:
         """Return the possible next placements, shape (B, J, M, parts)."""
         q = self.question
         job = self.waiting & ~self.done[:, None] & (self.placed < q.most)[:, None]
@@ -158,11 +158,11 @@ class States:
 
     # -- features -----------------------------------------------------------------------------------------------------
 
-    def look(self) -> tuple[View, tuple[Any, Any, Any, Any]]:
+    def view_and_candidates(self) -> tuple[View, tuple[Any, Any, Any, Any]]:
         """Return the view of all states, and the candidates as (state, job, server, part)."""
         q, shape = self.question, (self.count, self.question.jobs, self.servers)
-        first, equal = self._first()
-        at: Any = np.nonzero(self.possible(first))
+        first, equal = self._selectable_servers()
+        at: Any = np.nonzero(self.possible_placements(first))
         b, j, s, _ = at
         slow = q.slowdowns(self.w, self.p)
         best = slow.argmax(axis=2)[..., None]
@@ -170,12 +170,12 @@ class States:
         others = slow.copy()
         np.put_along_axis(others, best, 0.0, axis=2)
         elsewhere = np.where(np.arange(self.servers) == best, others.max(axis=2)[..., None], worst)
-        speed = q.speeds(worst[..., 0])
+        speed = q.speeds_at(worst[..., 0])
         view = View(
-            self._candidates(at, slow, elsewhere, speed).astype(np.float32),
-            self._jobs().reshape(-1, JOB).astype(np.float32),
-            self._servers(slow, speed, equal).astype(np.float32),
-            self._whole().astype(np.float32),
+            self._candidate_features(at, slow, elsewhere, speed).astype(np.float32),
+            self._job_features().reshape(-1, JOB).astype(np.float32),
+            self._server_features(slow, speed, equal).astype(np.float32),
+            self._state_features().astype(np.float32),
             b * shape[1] + j,
             b * shape[2] + s,
             b,
@@ -183,7 +183,7 @@ class States:
         )
         return view, at
 
-    def _candidates(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
+    def _candidate_features(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
         """Compute the features of candidates, shape (C, CANDIDATE)."""
         q = self.question
         b, j, s, k = at
@@ -192,12 +192,12 @@ class States:
         # The job itself: interference by who is there, and its network terms with the new part.
         pressure = (q.by_worker @ self.w + q.by_ps @ self.p)[b, mine, s]
         pressure -= q.by_worker[mine, mine] * w0 + q.by_ps[mine, mine] * p0
-        remote_ps, remote = network(w0 + w, p0 + p, q.workers[mine], q.ps[mine], q.everywhere)
+        remote_ps, remote = network_shares(w0 + w, p0 + p, q.workers[mine], q.ps[mine], q.everywhere)
         own = 1.0 + pressure + q.remote_ps[mine] * remote_ps + q.remote_worker[mine] * remote
         after = np.maximum(elsewhere[b, mine, s], own)
         fast = q.speed[mine] / after
         gain = (fast - speed[b, mine]) / q.scale
-        loss = self._loss(at, slow, elsewhere, speed)
+        loss = self._loss_of_others(at, slow, elsewhere, speed)
         share = q.share[j, k]
         rest = self.remaining[b, j] - q.parts[k]
         room = (self.free[b, s] - q.need[j, k]) / q.capacity[s]
@@ -223,7 +223,7 @@ class States:
         ]
         return np.clip(np.stack(np.broadcast_arrays(*columns), axis=1), -10, 10)
 
-    def _loss(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
+    def _loss_of_others(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
         """Compute by how much each candidate slows down the jobs on its server, in mean speeds, shape (C,)."""
         q = self.question
         b, j, s, k = at
@@ -243,7 +243,7 @@ class States:
         losses[host == mine] = 0.0
         return np.bincount(c, losses, minlength=len(b)) / q.scale
 
-    def _jobs(self) -> Any:
+    def _job_features(self) -> Any:
         """Compute the features of jobs, shape (B, J, JOB)."""
         q = self.question
         rest = self.remaining.sum(axis=2) / np.maximum((q.workers + q.ps)[q.running :], 1)
@@ -258,7 +258,7 @@ class States:
         features[..., 11] = np.arange(q.jobs) == self.begun[:, None]
         return features
 
-    def _servers(self, slow: Any, speed: Any, equal: Any) -> Any:
+    def _server_features(self, slow: Any, speed: Any, equal: Any) -> Any:
         """Compute the features of servers, shape (B M, SERVER)."""
         q = self.question
         room = self.free / q.capacity
@@ -274,8 +274,8 @@ class States:
         ]
         return np.stack(columns, axis=2).reshape(-1, len(columns))
 
-    def _whole(self) -> Any:
-        """Compute the features of complete states, shape (B, WHOLE)."""
+    def _state_features(self) -> Any:
+        """Compute the features of complete states, shape `(B, WHOLE)`."""
         q = self.question
         open_ = self.waiting & (self.placed < q.most)[:, None]
         free = self.free.sum(axis=1) / np.maximum(q.instance.server_capacity.sum(axis=0), 1)
@@ -292,7 +292,7 @@ class States:
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
-    def put(self, states: Any, jobs: Any, servers: Any, parts: Any) -> None:
+    def place_parts(self, states: Any, jobs: Any, servers: Any, parts: Any) -> None:
         """Place a part in each of some states (each at most once)."""
         q = self.question
         w, p = q.parts[parts].T
@@ -307,7 +307,7 @@ class States:
         self.placed[states] += whole
         self.done[states[whole]] = (self.placed[states] >= q.most)[whole] | ~self.waiting[states[whole]].any(axis=1)
 
-    def give_up(self, states: Any) -> None:
+    def remove_begun_jobs(self, states: Any) -> None:
         """Remove the partly placed job of each given state; it waits. A state without such a job is finished."""
         i, q = self.question.instance, self.question
         for b in np.asarray(states).tolist():
@@ -324,9 +324,9 @@ class States:
             self.begun[b] = -1
             self.done[b] = not self.waiting[b].any()
 
-    def values(self) -> Any:
+    def total_speeds(self) -> Any:
         """Estimate the total speed of each state."""
-        return self.question.total(self.w, self.p)
+        return self.question.total_speed(self.w, self.p)
 
     def plan(self, state: int) -> Plan:
         """Convert a finished state into a plan."""

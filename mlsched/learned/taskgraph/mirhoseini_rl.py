@@ -28,7 +28,7 @@ from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
 from mlsched.heuristics.taskgraph.measures import iteration_ticks, remaining_ticks, stops_after
 from mlsched.heuristics.taskgraph.mlf_h import made_round
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned.net import Mlp, sample, scorer
+from mlsched.learned.net import Mlp, sample, scoring_network
 from mlsched.learned.weights import of
 
 Floats = npt.NDArray[np.float32]
@@ -64,8 +64,8 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", s
         weights: File that `mlsched train mirhoseini-rl` wrote; "" for the weights that come with mlsched.
         stop: As for fifo.
     """
-    net = scorer(of("mirhoseini-rl", "taskgraph", weights), FEATURES)
-    return placed(snapshot, lambda rows: choose(net, rows, None), stop)
+    net = scoring_network(of("mirhoseini-rl", "taskgraph", weights), FEATURES)
+    return place_jobs(snapshot, lambda rows: choose(net, rows, None), stop)
 
 
 def choose(net: Mlp, rows: Floats, rng: np.random.Generator | None) -> int:
@@ -74,7 +74,7 @@ def choose(net: Mlp, rows: Floats, rng: np.random.Generator | None) -> int:
     return int(logits.argmax() if rng is None else sample(logits, rng))
 
 
-def placed(
+def place_jobs(
     snapshot: Snapshot, choose: Choose, stop: str = "most", done: Callable[[float | None], Any] | None = None
 ) -> Round:
     """Return the round in which `choose` picks the nodes.
@@ -104,10 +104,10 @@ def placed(
             while units.size:
                 unit, units = int(units[0]), units[1:]
                 tasks = queue.tasks_of(unit)
-                if _place(hosts, graph, tasks, choose):
+                if _place_tasks(hosts, graph, tasks, choose):
                     starts += tasks
                     if done is not None:
-                        done(graph.slower(int(snapshot.task_job[tasks[0]]), hosts))
+                        done(graph.relative_iteration_time(int(snapshot.task_job[tasks[0]]), hosts))
                     units = unit_filter.may_fit(units)
                 else:
                     if done is not None:
@@ -116,7 +116,7 @@ def placed(
     return made_round(hosts, starts, [], stop_after)
 
 
-def _place(hosts: Hosts, graph: Graph, tasks: list[int], choose: Choose) -> bool:
+def _place_tasks(hosts: Hosts, graph: Graph, tasks: list[int], choose: Choose) -> bool:
     """Place all of these tasks, or none."""
     placements = list[tuple[int, int]]()
     for k, task in enumerate(tasks):
@@ -128,7 +128,7 @@ def _place(hosts: Hosts, graph: Graph, tasks: list[int], choose: Choose) -> bool
         last = int(hosts.place[placements[-1][0]]) if placements else -1
         node = int(nodes[0])
         if nodes.size > 1:
-            node = int(nodes[choose(graph.rows(task, nodes, hosts, k / len(tasks), len(tasks) - k, last))])
+            node = int(nodes[choose(graph.features_of_nodes(task, nodes, hosts, k / len(tasks), len(tasks) - k, last))])
         placements.append((task, int(hosts.place[task])))
         hosts.put(task, node, hosts.gpus_for(task, node))
     return True
@@ -161,7 +161,9 @@ class Graph:
         )
         self._count = count
 
-    def rows(self, task: int, nodes: IntArray, hosts: Hosts, so_far: float, remaining: int, last: int) -> Floats:
+    def features_of_nodes(
+        self, task: int, nodes: IntArray, hosts: Hosts, so_far: float, remaining: int, last: int
+    ) -> Floats:
         """Compute the features of nodes as hosts of a task, shape (nodes, FEATURES), within [0, 1]."""
         snapshot = self.snapshot
         mine = self._fixed[task].copy()
@@ -186,7 +188,7 @@ class Graph:
         clipped: Floats = np.clip(rows, 0, 1).astype(np.float32)
         return clipped
 
-    def slower(self, job: int, hosts: Hosts) -> float:
+    def relative_iteration_time(self, job: int, hosts: Hosts) -> float:
         """Return a job's iteration time under its placement, relative to one node; at least 1."""
         snapshot = self.snapshot
         away = snapshot.edge_delay * (hosts.place[snapshot.edge_from] != hosts.place[snapshot.edge_to])
@@ -194,7 +196,7 @@ class Graph:
         inside, later = (mine[snapshot.edge_lag[mine] == lag] for lag in (0, 1))
         first, end = np.searchsorted(snapshot.task_job, (job, job + 1)).tolist()
 
-        def ends(begin: IntArray, delay: IntArray) -> IntArray:
+        def task_ends(begin: IntArray, delay: IntArray) -> IntArray:
             """Return when each task of an iteration ends that may begin at these times."""
             begin = begin.copy()
             while True:
@@ -206,9 +208,9 @@ class Graph:
                 begin = then
 
         nothing = np.zeros(end - first, dtype=np.int64)
-        alone = int(ends(nothing, np.zeros_like(away)).max())
-        end_times = ends(nothing, away)
+        alone = int(task_ends(nothing, np.zeros_like(away)).max())
+        end_times = task_ends(nothing, away)
         begin = nothing.copy()
         arrive = end_times[snapshot.edge_from[later] - first] - end_times.max() + away[later]
         np.maximum.at(begin, snapshot.edge_to[later] - first, arrive)
-        return float(ends(begin, away).max()) / max(alone, 1)
+        return float(task_ends(begin, away).max()) / max(alone, 1)

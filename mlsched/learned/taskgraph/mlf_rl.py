@@ -19,7 +19,7 @@ from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.heuristics.taskgraph.mlf_h import world
 from mlsched.heuristics.taskgraph.preemption import QUEUEING
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned.net import Mlp, sample, scorer
+from mlsched.learned.net import Mlp, sample, scoring_network
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
 
@@ -44,12 +44,12 @@ def answer(
         queueing: "held", or "iteration", in which running jobs may be preempted; each has its own weights.
         stop: As for fifo.
     """
-    net = scorer(trained(weights, queueing), FEATURES_OF[queueing])
+    net = scoring_network(trained_weights(weights, queueing), FEATURES_OF[queueing])
     allocation = Allocation(snapshot, stops_after(snapshot, stop), queueing=queueing)
     return chosen(allocation, lambda due: choose(net, due, None if greedy else rng))
 
 
-def trained(weights: str, queueing: str) -> Weights:
+def trained_weights(weights: str, queueing: str) -> Weights:
     """Return the weights in a file, or for "" the weights that come with mlsched for this queueing.
 
     Raises:

@@ -15,8 +15,8 @@ from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import serve
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned.net import scorer
-from mlsched.learned.taskgraph.plus_order import FEATURES, features, standing
+from mlsched.learned.net import scoring_network
+from mlsched.learned.taskgraph.plus_order import FEATURES, features, standing_of
 from mlsched.learned.weights import of
 
 
@@ -41,7 +41,7 @@ def answer(
         stop: As for fifo.
         nodes: As for fifo; by default a gang takes as few nodes as possible.
     """
-    net = scorer(of("mlf-rl-plus", "taskgraph", weights), FEATURES)
+    net = scoring_network(of("mlf-rl-plus", "taskgraph", weights), FEATURES)
     placer = Placer(snapshot, stop, nodes)
-    rows = features(standing(snapshot, placer.stop_after)).T.astype(np.float32)
+    rows = features(standing_of(snapshot, placer.stop_after)).T.astype(np.float32)
     return placer.round(serve(placer, net(rows)[:, 0]))

@@ -55,10 +55,10 @@ def answer(
         options: As for `mlf-c`.
     """
     since = int((memory or {}).get("since", snapshot.now))
-    trained = switch == "always" or mlf_rl.trained(weights, queueing).card.get("trained") is True
+    trained = switch == "always" or mlf_rl.trained_weights(weights, queueing).card.get("trained") is True
     if trained and snapshot.now - since >= learning:
         rule = Inner("mlf-rl", rng, None, {"queueing": queueing, "weights": weights})
     else:
         rule = Inner("mlf-h", rng, None, {"queueing": queueing, "overdue": overdue})
-    plan, kept = controlled(snapshot, Settings(options=options), rule, memory)
-    return plan, kept | {"since": since}
+    plan, memory_after = controlled(snapshot, Settings(options=options), rule, memory)
+    return plan, memory_after | {"since": since}

@@ -79,7 +79,7 @@ class Standing:
     there: Flags
 
 
-def standing(snapshot: Snapshot, stop_after: IntArray) -> Standing:
+def standing_of(snapshot: Snapshot, stop_after: IntArray) -> Standing:
     """Return the state of the jobs of a snapshot."""
     hour = HOUR * 1000 / snapshot.tick_ms if snapshot.tick_ms else HOUR
     left = remaining_time(snapshot, stop_after)
@@ -111,7 +111,7 @@ def features(at: Standing) -> Floats:
     )
     size = np.log(np.maximum(at.share, one(1e-4))) + one(2.5)  # about 0 for a job on a twelfth of the cluster
     runs, slack = at.runs.astype(log_left.dtype), at.due - at.left
-    ahead = _before(log_left, np.where(at.there, at.share, one(0)))
+    ahead = _share_of_shorter_jobs(log_left, np.where(at.there, at.share, one(0)))
     crowd = np.log1p(np.where(at.there, at.share, one(0)).sum(axis=-1, keepdims=True))
     return np.stack(
         [
@@ -139,7 +139,7 @@ def features(at: Standing) -> Floats:
     )
 
 
-def _before(left: Floats, share: Floats) -> Floats:
+def _share_of_shorter_jobs(left: Floats, share: Floats) -> Floats:
     """Sum for each job the cluster shares of the jobs with less remaining time."""
     order = np.argsort(left, axis=-1, kind="stable")
     sorted_shares = np.take_along_axis(share, order, axis=-1)

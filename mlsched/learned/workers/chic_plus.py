@@ -48,7 +48,7 @@ def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "") -
         rng: Unused; the answer is deterministic.
         weights: File that `mlsched train chic-plus` wrote; "" for the weights that come with mlsched.
     """
-    return weighted_plan(_network(of("chic-plus", "workers", weights)), instance)
+    return weighted_plan(_weighting_network(of("chic-plus", "workers", weights)), instance)
 
 
 def weighted_plan(network: JobNetwork, instance: Instance) -> Plan:
@@ -73,11 +73,11 @@ def job_features(instance: Instance, cost: IntArray) -> tuple[FloatArray, np.nda
     demand = (instance.worker_demand + instance.ps_demand) / np.maximum(instance.capacity, 1)
     features = np.zeros((len(alone), len(NAMES)))
     if able.any():
-        features[able] = _features(alone[able], pair[able], demand[able].max(axis=1, initial=0.0))
+        features[able] = _features_of_jobs(alone[able], pair[able], demand[able].max(axis=1, initial=0.0))
     return features, able
 
 
-def _features(alone: FloatArray, pair: FloatArray, share: FloatArray) -> FloatArray:
+def _features_of_jobs(alone: FloatArray, pair: FloatArray, share: FloatArray) -> FloatArray:
     """Return the features of jobs that can train: (jobs,) of times in ms and shares to (jobs, features)."""
     alone, pair, share = np.maximum(alone, 1.0), np.maximum(pair, 1.0), np.maximum(share, 1e-3)
     jobs, log = len(alone), np.log(alone)
@@ -116,5 +116,5 @@ class JobNetwork:
 
 
 @functools.lru_cache(maxsize=64)
-def _network(weights: Weights) -> JobNetwork:
+def _weighting_network(weights: Weights) -> JobNetwork:
     return JobNetwork(weights)

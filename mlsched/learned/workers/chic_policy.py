@@ -67,7 +67,7 @@ class Policy:
 
     def decide(self, instance: Instance, rng: np.random.Generator, greedy: bool = False) -> Decision:
         """Run the decision phase of `plan` to its end; `steps` counts its actions."""
-        numbers = self._known(instance)
+        numbers = self._model_numbers(instance)
 
         def choose(decision: Decision) -> int:
             state = decision.state
@@ -80,7 +80,7 @@ class Policy:
 
         return decide(instance, choose, self.phase)
 
-    def _known(self, instance: Instance) -> IntArray:
+    def _model_numbers(self, instance: Instance) -> IntArray:
         """Index by which the network knows each of the instance's models; refuses jobs of a model it does not know."""
         index = {name: k for k, name in enumerate(self.models)}
         numbers = np.array([index.get(name, -1) for name in instance.models], dtype=np.int64)
@@ -146,11 +146,11 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
 
 
 @functools.lru_cache(maxsize=64)
-def _made(weights: Weights, pair: bool) -> Policy:
+def _cached_policy(weights: Weights, pair: bool) -> Policy:
     return Policy(weights, pair)
 
 
-def shipped(name: str, asked: Variant = USUAL) -> Weights:
+def shipped_weights(name: str, asked: Variant = USUAL) -> Weights:
     """Return the weights that come with mlsched for a variant."""
     usual = asked.usual
     if usual not in VARIANTS[name]:
@@ -164,8 +164,10 @@ def shipped(name: str, asked: Variant = USUAL) -> Weights:
 
 
 def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
-    """Return the cached policy of a weights file, or of the weights that come with mlsched for "" (see `shipped`)."""
-    cached_policy = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
+    """Return the cached policy of a weights file, or for "" of the weights that come with mlsched."""
+    cached_policy = _cached_policy(
+        of(name, "workers", path) if path else shipped_weights(name, asked), name == "chic-pair"
+    )
     for key, value, trained in zip(Variant._fields, asked, cached_policy.variant, strict=True):
         if path and value not in (0, "auto", trained):
             raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")

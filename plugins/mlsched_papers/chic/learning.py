@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.learned.weights import of
-from mlsched.learned.workers.chic_policy import VARIANTS, shipped
+from mlsched.learned.workers.chic_policy import VARIANTS, shipped_weights
 from mlsched_papers.chic.grid import (
     CHIC,
     CHIC_PAIR,
@@ -48,7 +48,7 @@ def card(policy: Policy, rate: float | None = None) -> Mapping[str, Any]:
     name = policy.text.partition(":")[0]
     if name not in VARIANTS:
         return of(name, "workers").card
-    return shipped(name, variant(policy.text if rate is None else at_rate(policy, rate))).card
+    return shipped_weights(name, variant(policy.text if rate is None else at_rate(policy, rate))).card
 
 
 def untrained(policy: Policy, rate: float | None = None) -> str:

@@ -115,6 +115,6 @@ FRONTS = Fronts(Plans, {cost.__name__: cost for cost in CLAIMS})
 
 TRANSLATION = Translation(
     "rounds.instance",
-    {cost.__name__: (FRONTS.asks(cost.__name__, claim), "") for cost, claim in CLAIMS.items()},
+    {cost.__name__: (FRONTS.best_value_formula(cost.__name__, claim), "") for cost, claim in CLAIMS.items()},
     fronts=FRONTS,
 )

@@ -22,8 +22,8 @@ from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, CountOrNone, Range
 from mlsched.instances.placement import Plan
 from mlsched.instances.placement.models import KINDS
-from mlsched.learned.placement.harmony_plus import fill
-from mlsched.learned.placement.plus_net import MOST_ATTENTION, PlusNet, View, shapes
+from mlsched.learned.placement.harmony_plus import complete_placements
+from mlsched.learned.placement.plus_net import MOST_ATTENTION, PlusNet, View, tensor_shapes
 from mlsched.learned.placement.plus_state import States
 from mlsched_training._recipe import Validation
 from mlsched_training._torch import adam_state, restore_adam, seed_torch, torch
@@ -102,7 +102,7 @@ class Learner:
         self.params, self.seed, self.device = params, seed, device
         self.speeds, self.types, self.error = known(params.interference, params.history)
         seed_torch(seed, 0)
-        self.tensors = {name: _initial(shape).to(device) for name, shape in shapes(params.hidden).items()}
+        self.tensors = {name: _initial(shape).to(device) for name, shape in tensor_shapes(params.hidden).items()}
         self.parameters = [value.requires_grad_() for value in self.tensors.values()]
         self.optimiser = t.optim.Adam(self.parameters, lr=params.imitation_rate)
         self.decisions: Decisions = []
@@ -186,8 +186,8 @@ class Learner:
         for _ in range(p.asked):
             asked = drawn(rng, self.speeds, p.servers, p.jobs)
             states = States(asked.question(), p.samples)
-            fill(states, net, rng)
-            values = states.values()
+            complete_placements(states, net, rng)
+            values = states.total_speeds()
             gains.append(100 * (float(values.max()) / max(1.0, float(values[0])) - 1))
             decisions += steps(asked, states.plan(int(values.argmax())), rng)
         return decisions, float(np.mean(gains))
@@ -200,10 +200,10 @@ class Learner:
         for asked, plan, _ in self.held_out:
             question, i = asked.question(), asked.instance
             states = States(question, 1)
-            fill(states, net, rng)
+            complete_placements(states, net, rng)
             w, p = np.concatenate([i.run_workers, plan.workers]), np.concatenate([i.run_ps, plan.ps])
-            best = max(1.0, float(question.total(w[None].astype(float), p[None].astype(float))[0]))
-            gaps.append(100 * (1 - float(states.values()[0]) / best))
+            best = max(1.0, float(question.total_speed(w[None].astype(float), p[None].astype(float))[0]))
+            gaps.append(100 * (1 - float(states.total_speeds()[0]) / best))
         gap = float(np.mean(gaps))
         return Validation(gap, gap <= self.params.gap, {"small": float(np.mean(gaps[::2]))})
 

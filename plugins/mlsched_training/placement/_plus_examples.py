@@ -121,7 +121,7 @@ def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View
     liking = rng.exponential(1.0, question.jobs) ** rng.choice([0.0, 1.0, 4.0])
     decisions = []
     while not states.done[0]:
-        view, (_, j, s, k) = states.look()
+        view, (_, j, s, k) = states.view_and_candidates()
         rows = goal.copy()
         rows[:, states.touched[0]] -= np.stack([states.w[0], states.p[0]], axis=2)[question.running :][
             :, states.touched[0]
@@ -136,7 +136,7 @@ def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View
         job, server = int(j[taken]), int(s[taken])
         twin = _twin(states, goal, job, server, question.parts[k[taken]])
         goal[:, [server, twin]] = goal[:, [twin, server]]
-        states.put(np.array([0]), j[[taken]], s[[taken]], k[[taken]])
+        states.place_parts(np.array([0]), j[[taken]], s[[taken]], k[[taken]])
     return decisions
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.judge import speeds
-from mlsched.learned.placement.plus_speeds import ALONE, PAIRS, network
+from mlsched.learned.placement.plus_speeds import ALONE, PAIRS, network_shares
 
 #: Rounds of the fit.
 ROUNDS = 30
@@ -85,7 +85,7 @@ def _row(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) 
     row = np.zeros(2 * count + 2)
     np.add.at(row, kinds[others], w[others, s])
     np.add.at(row, count + kinds[others], p[others, s])
-    row[-2:] = network(w[a, s], p[a, s], w[a].sum(), p[a].sum(), False)
+    row[-2:] = network_shares(w[a, s], p[a, s], w[a].sum(), p[a].sum(), False)
     return row
 
 

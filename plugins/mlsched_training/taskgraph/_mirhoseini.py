@@ -18,7 +18,7 @@ from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, Range, Share, check_range
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.net import Mlp
-from mlsched.learned.taskgraph.mirhoseini_rl import FEATURES, choose, placed
+from mlsched.learned.taskgraph.mirhoseini_rl import FEATURES, choose, place_jobs
 from mlsched.simulation.taskgraph.iterations import Jobs
 from mlsched_training._recipe import Validation
 from mlsched_training.taskgraph._episodes import TRAINING, VALIDATION, Choices, episode, nothing, workload
@@ -130,7 +130,7 @@ def played(load: Jobs, net: Mlp, seed: int, usage: int, *, greedy: bool) -> list
                 choices.append((kept[0], -math.sqrt(ratio)))
             kept[0] = nothing()
 
-        return placed(snapshot, one, done=done)
+        return place_jobs(snapshot, one, done=done)
 
     episode(load, answer, seed, usage)
     return choices

@@ -11,7 +11,7 @@ from draws import draws
 from mlsched import api
 from mlsched.core.errors import InvalidFile
 from mlsched.heuristics.taskgraph.measures import per_job, remaining_time, shares
-from mlsched.learned.taskgraph.plus_order import FEATURES, NAMES, features, standing
+from mlsched.learned.taskgraph.plus_order import FEATURES, NAMES, features, standing_of
 from mlsched.learned.weights import Weights, of, read, write
 
 WORLD = {"usage": "drawn", "usage_every": 1800, "movement": "anytime", "pausing": "keep"}
@@ -61,7 +61,7 @@ def test_by_what_is_left_and_the_size_alone_it_is_preemptive_srpt(tmp_path, seed
 def test_the_first_two_features_are_logs_of_time_left_and_size_with_the_price_of_a_pause():
     seen = 0
     for snapshot in (decision.instance for decision in recorded().recorded):
-        rows = features(standing(snapshot, snapshot.max_iterations))
+        rows = features(standing_of(snapshot, snapshot.max_iterations))
         assert rows.shape == (FEATURES, len(snapshot.arrival)) == (len(NAMES), len(snapshot.arrival))
         assert np.isfinite(rows).all()
         left = remaining_time(snapshot, snapshot.max_iterations)
@@ -76,7 +76,7 @@ def test_the_first_two_features_are_logs_of_time_left_and_size_with_the_price_of
 
 def test_what_runs_before_a_job_is_the_share_of_the_shorter_ones():
     for snapshot in (decision.instance for decision in recorded().recorded[::5]):
-        at = standing(snapshot, snapshot.max_iterations)
+        at = standing_of(snapshot, snapshot.max_iterations)
         rows = features(at)
         ahead = np.array([at.share[rows[0] < own].sum() for own in rows[0]])
         shown = rows[NAMES.index("shorter jobs, of the cluster")]

@@ -10,7 +10,7 @@ from draws import draws
 
 import mlsched
 from mlsched import api
-from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.by_prices import reasons_unproved
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.statement import statement_of
 from mlsched.core.deadline import Deadline, OutOfTime
@@ -40,7 +40,7 @@ def test_without_a_table_the_optimum_is_proved_too(objective, monkeypatch):
         best = api.solve(instance, "brute-force", objective=objective).sort_key
         trees, bound = prices.trees(instance, objective, best, Deadline())
         assert bound == best
-        assert not list(unproved(instance, objective, best, trees, Deadline()))
+        assert not list(reasons_unproved(instance, objective, best, trees, Deadline()))
 
 
 def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
@@ -55,9 +55,9 @@ def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
         prices.trees(instance, "total_score", value, Ending(0))
     for looks in (8, 40, 10**9):
         trees, bound = prices.trees(instance, "total_score", value, Ending(looks))
-        assert not list(unproved(instance, "total_score", bound, trees, Deadline()))
+        assert not list(reasons_unproved(instance, "total_score", bound, trees, Deadline()))
         if looks > draws(40, 8):  # the first tree has no prices: its leaf leaves all options, which are many to list
-            assert list(unproved(instance, "total_score", value + 1, trees, Deadline()))
+            assert list(reasons_unproved(instance, "total_score", value + 1, trees, Deadline()))
         bounds.append(bound)
         sizes.append(len(trees[0]))
     assert bounds == sorted(bounds)
@@ -82,7 +82,7 @@ def test_the_prover_comes_across_the_best_plans_of_placement():
         plans: list = []
         trees, bound = prices.trees(instance, "total_speed", value, Deadline(), better=plans.append)
         assert bound == best
-        assert not list(unproved(instance, "total_speed", bound, trees, Deadline()))
+        assert not list(reasons_unproved(instance, "total_speed", bound, trees, Deadline()))
         assert not any(instance.violations(plan) for plan in plans)
         if value != best:
             assert max(instance.evaluate(plan)["total_speed"] for plan in plans) == best

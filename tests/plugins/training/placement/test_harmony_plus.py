@@ -11,10 +11,10 @@ import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.placement import Instance, instances
 from mlsched.instances.placement.pace import Pace
-from mlsched.learned.placement.harmony_plus import fill
-from mlsched.learned.placement.plus_net import CANDIDATE, JOB, SERVER, WHOLE, PlusNet, shapes
+from mlsched.learned.placement.harmony_plus import complete_placements
+from mlsched.learned.placement.plus_net import CANDIDATE, JOB, SERVER, WHOLE, PlusNet, tensor_shapes
 from mlsched.learned.placement.plus_speeds import ALONE, PAIRS, Speeds
-from mlsched.learned.placement.plus_state import Question, States, amounts
+from mlsched.learned.placement.plus_state import Question, States, part_sizes
 from mlsched.learned.weights import Weights, of, read, write
 
 SECRETS = ("sigma_worker", "sigma_ps", "linear", "quadratic", "rho_ps", "rho_worker")
@@ -27,7 +27,7 @@ def shipped() -> Weights:
 def untrained() -> PlusNet:
     """A network with random weights, which does what nobody would."""
     rng = np.random.default_rng(0)
-    return PlusNet({k: rng.normal(size=s).astype(np.float32) for k, s in shapes(8).items()})
+    return PlusNet({k: rng.normal(size=s).astype(np.float32) for k, s in tensor_shapes(8).items()})
 
 
 def true_speeds(inst: Instance) -> Speeds:
@@ -48,7 +48,7 @@ def test_answers_are_feasible(inst):
 def test_whatever_the_network_says_the_plan_is_feasible_and_everything_is_finite(inst):
     question = Question(inst, true_speeds(inst))
     states = States(question, 3)
-    for view in fill(states, untrained(), np.random.default_rng(0)):
+    for view in complete_placements(states, untrained(), np.random.default_rng(0)):
         assert [x.shape[1] for x in (view.candidates, view.jobs, view.servers, view.whole)] == [
             CANDIDATE,
             JOB,
@@ -68,23 +68,23 @@ def test_the_speed_model_with_true_pairwise_coefficients_is_the_judges(inst):
     inst = inst.replace(linear=np.zeros_like(inst.linear), quadratic=np.zeros_like(inst.quadratic))
     question = Question(inst, true_speeds(inst))
     states = States(question, 1)
-    fill(states, untrained(), np.random.default_rng(1))
+    complete_placements(states, untrained(), np.random.default_rng(1))
     exact = Pace(inst).at_server(states.w[0].T.astype(np.int64), states.p[0].T.astype(np.int64)).T / 1000
     assert np.abs(question.slowdowns(states.w, states.p)[0] - exact).max(initial=0) < 2e-3
     value = inst.evaluate(states.plan(0))["total_speed"]
-    assert states.values()[0] == pytest.approx(value, rel=3e-3, abs=10)
+    assert states.total_speeds()[0] == pytest.approx(value, rel=3e-3, abs=10)
 
 
 def test_a_candidates_features_are_what_placing_it_does():
     inst = mlsched.generate("placement", "6x5", seed=3)
     question = Question(inst, true_speeds(inst))
     states = States(question, 1)
-    view, (b, j, s, k) = states.look()
-    before = states.values()[0]
+    view, (b, j, s, k) = states.view_and_candidates()
+    before = states.total_speeds()[0]
     for c in range(0, len(j), 7):
         then = States(question, 1)
-        then.put(b[[c]], j[[c]], s[[c]], k[[c]])
-        assert view.candidates[c, 5] == pytest.approx((then.values()[0] - before) / question.scale, abs=1e-4)
+        then.place_parts(b[[c]], j[[c]], s[[c]], k[[c]])
+        assert view.candidates[c, 5] == pytest.approx((then.total_speeds()[0] - before) / question.scale, abs=1e-4)
 
 
 def test_interference_is_not_looked_at():
@@ -108,7 +108,7 @@ def test_renamed_jobs_and_servers_get_the_same_scores():
         **{n: getattr(inst, n)[jobs] for n in ("worker_demand", "ps_demand")},
     )
     net, speeds = PlusNet(shipped().tensors), Speeds(shipped().tensors, shipped().card["data"]["models"])
-    scores = [net(States(Question(i, speeds), 1).look()[0]) for i in (inst, renamed)]
+    scores = [net(States(Question(i, speeds), 1).view_and_candidates()[0]) for i in (inst, renamed)]
     assert np.allclose(np.sort(scores[0][0]), np.sort(scores[1][0]), atol=1e-3)
     assert np.allclose(scores[0][1], scores[1][1], atol=1e-3)
 
@@ -117,7 +117,7 @@ def test_a_state_beside_others_is_scored_as_alone():
     inst = mlsched.generate("placement", "6x5", seed=4)
     net, speeds = PlusNet(shipped().tensors), Speeds(shipped().tensors, shipped().card["data"]["models"])
     one, four = (States(Question(inst, speeds), n) for n in (1, 4))
-    alone, beside = net(one.look()[0])[0], net(four.look()[0])[0]
+    alone, beside = net(one.view_and_candidates()[0])[0], net(four.view_and_candidates()[0])[0]
     assert np.allclose(np.tile(alone, 4), beside, atol=1e-4)
 
 
@@ -126,10 +126,10 @@ def test_more_samples_are_never_worse_by_the_model_and_the_first_is_the_greedy_o
         inst = mlsched.generate("placement", "6x5", seed=seed)
         question = Question(inst, true_speeds(inst))
         net, few, many = PlusNet(shipped().tensors), States(question, 1), States(question, 6)
-        fill(few, net, np.random.default_rng(0))
-        fill(many, net, np.random.default_rng(0))
+        complete_placements(few, net, np.random.default_rng(0))
+        complete_placements(many, net, np.random.default_rng(0))
         assert few.plan(0) == many.plan(0)
-        assert many.values().max() >= few.values()[0]
+        assert many.total_speeds().max() >= few.total_speeds()[0]
 
 
 def test_a_type_without_history_is_like_the_mean():
@@ -137,7 +137,7 @@ def test_a_type_without_history_is_like_the_mean():
     speeds = Speeds(shipped().tensors, card)
     inst = mlsched.generate("placement", "small")
     unknown = inst.replace(types=("what", *inst.types[1:]))
-    worker, _, remote, _ = speeds.of(unknown)
+    worker, _, remote, _ = speeds.tables_for(unknown)
     assert remote[0] == pytest.approx(float(shipped().tensors["speeds.remote_ps"].mean()))
     assert worker[0, 0] == pytest.approx(float(shipped().tensors["speeds.worker"].mean()))
     assert unknown.violations(mlsched.solve(unknown, "harmony-plus").plan) == []
@@ -145,7 +145,7 @@ def test_a_type_without_history_is_like_the_mean():
 
 def test_all_numbers_of_tasks_can_be_placed():
     for most in (0, 1, 2, 3, 5, 40, 1000):
-        found = amounts(most)
+        found = part_sizes(most)
         assert found == sorted(set(found))
         assert max(found) <= most
         assert set(range(min(most, 3) + 1)) <= set(found)
@@ -230,7 +230,7 @@ def test_the_network_in_torch_is_that_in_numpy(torch):
     net, trail = PlusNet(learner.weights()), []
     for seed in range(3):
         inst = mlsched.generate("placement", "6x5", seed=seed)
-        trail += fill(States(Question(inst, true_speeds(inst)), 2), net, np.random.default_rng(0))
+        trail += complete_placements(States(Question(inst, true_speeds(inst)), 2), net, np.random.default_rng(0))
     scores, stop = learner.scores(joined([(view, np.zeros(len(view.state) + 1)) for view in trail], "cpu")[0])
     for mine, its in ((scores, 0), (stop, 1)):
         expected = np.concatenate([net(view)[its] for view in trail])
@@ -242,7 +242,7 @@ def test_chances_of_all_that_may_be_done_sum_to_one(torch):
 
     learner = Learner(PlusParams(**SMALL), 0, "cpu")
     inst = mlsched.generate("placement", "6x5", seed=0)
-    view, _ = States(Question(inst, true_speeds(inst)), 2).look()
+    view, _ = States(Question(inst, true_speeds(inst)), 2).view_and_candidates()
     chances, stop = learner.log_chances(joined([(view, np.zeros(len(view.state) + 1))], "cpu")[0])
     total = stop.exp().detach().numpy()
     np.add.at(total, view.state, chances.exp().detach().numpy())

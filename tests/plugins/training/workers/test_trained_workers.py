@@ -15,7 +15,7 @@ from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.learned.workers import chic_plus
 from mlsched.learned.workers.chic_plus import NAMES, JobNetwork, job_features
-from mlsched.learned.workers.chic_policy import SETTLED, USUAL, VARIANTS, Variant, allowed_actions, shipped
+from mlsched.learned.workers.chic_policy import SETTLED, USUAL, VARIANTS, Variant, allowed_actions, shipped_weights
 from mlsched.learned.workers.chic_policy import policy as shipped_policy
 from mlsched.simulation.workers.phase import Phase, features
 from mlsched.simulation.workers.synthetic import chic
@@ -84,7 +84,7 @@ def test_chic_plus_does_not_care_for_the_order_of_jobs():
 def test_features_by_hand():
     """Two jobs that take 1 and 3 s alone: the shorter one has 3 / 4 of a longer job, the other one 1 / 4."""
     seconds, pair, share = np.array([1.0, 3.0]), np.array([2.0, 3.0]), np.array([0.1, 0.4])
-    short, long = chic_plus._features(1000 * seconds, 1000 * pair, share)
+    short, long = chic_plus._features_of_jobs(1000 * seconds, 1000 * pair, share)
     assert np.allclose(short[:2], np.log1p([3 / 4, 27 / 28]))
     assert np.allclose(long[:2], np.log1p([1 / 4, 1 / 28]))
     assert np.allclose([short[3], long[3]], np.log(3) * np.array([-0.5, 0.5]))
@@ -117,8 +117,8 @@ def test_the_clock_and_the_batch_agree_on_greedy_runs(policy):
 
 def test_weights_of_ones_own(tmp_path):
     path = tmp_path / "mine.safetensors"
-    shipped = of("chic", "workers")
-    write(path, Weights({k: v.copy() for k, v in shipped.tensors.items()}, dict(shipped.card)))
+    shipped_weights = of("chic", "workers")
+    write(path, Weights({k: v.copy() for k, v in shipped_weights.tensors.items()}, dict(shipped_weights.card)))
     inst = mlsched.generate("workers", seed=1)
     assert mlsched.solve(inst, f"chic:weights={path}", seed=4).plan == mlsched.solve(inst, "chic", seed=4).plan
     with pytest.raises(InvalidFile, match="expected of chic-plus"):
@@ -145,9 +145,9 @@ def test_chic_plus_refuses_a_network_for_other_features(tmp_path):
     ],
 )
 def test_weights_that_do_not_fit_their_recipe_are_refused(tmp_path, tensors, recipe, says):
-    shipped, path = of("chic", "workers"), tmp_path / "odd.safetensors"
-    card = {**shipped.card, "recipe": {**shipped.card["recipe"], **recipe}}
-    write(path, Weights(tensors(dict(shipped.tensors)), card))
+    shipped_weights, path = of("chic", "workers"), tmp_path / "odd.safetensors"
+    card = {**shipped_weights.card, "recipe": {**shipped_weights.card["recipe"], **recipe}}
+    write(path, Weights(tensors(dict(shipped_weights.tensors)), card))
     with pytest.raises(InvalidFile, match=says) as error:
         mlsched.solve(mlsched.generate("workers"), "chic", weights=str(path))
     assert "\n" not in str(error.value)
@@ -166,15 +166,15 @@ def test_chic_pair_for_other_windows():
 
 @pytest.mark.parametrize("name", ["chic", "chic-pair"])
 def test_every_variant_is_there_and_says_what_it_is_trained_for(name):
-    usual = shipped(name).card
+    usual = shipped_weights(name).card
     for variant in VARIANTS[name]:
-        card = shipped(name, variant).card
+        card = shipped_weights(name, variant).card
         assert shipped_policy(name, "", variant).variant == variant
         assert card["data"]["rates"] == [variant.rate] * 2
         apart = {key for key in usual["recipe"] if usual["recipe"][key] != card["recipe"].get(key)}
         assert card["trained"] is True
         assert variant.protocol == SETTLED or apart <= {"window", "jobs", "rate"}, "the same recipe otherwise"
-    assert shipped(name, Variant()) is shipped(name)
+    assert shipped_weights(name, Variant()) is shipped_weights(name)
     assert len({one.suffix for one in VARIANTS[name]}) == len(VARIANTS[name])
 
 
@@ -189,7 +189,7 @@ def test_weights_are_chosen_by_what_they_are_trained_for(name, key, other, tmp_p
     assert acts[0] == acts[1] != acts[2]
     assert [run.violations() for run in runs] == [[], [], []]
     path = tmp_path / "mine.safetensors"
-    write(path, shipped(name, Variant(**{key: other})))
+    write(path, shipped_weights(name, Variant(**{key: other})))
     inst = mlsched.generate("workers", seed=1, jobs=6)
     mine = mlsched.solve(inst, name, weights=str(path), **{key: other})
     assert mine.plan == mlsched.solve(inst, name, **{key: other}).plan
