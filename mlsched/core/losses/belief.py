@@ -117,7 +117,7 @@ class _PredictionKey:
         return hash(self._numbers)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=2048)
 def _cached_belief(key: _PredictionKey) -> Belief:
     """Return a cached prediction with read-only arrays."""
     belief = _compute_belief(key.window, key.at)

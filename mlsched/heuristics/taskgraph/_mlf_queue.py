@@ -22,11 +22,13 @@ class Queue:
 
     A unit is a task or a gang. If a start only occupies a node until all tasks of the job have started (`simulator`
     "iterations"), a unit is the set of the job's waiting tasks: a single one would run nothing. A unit has the
-    priority of its first task; ties: units with a parameter server, then the earlier arrival. Tasks of a unit are
-    ordered by priority, then parameter servers first.
+    priority of its first task, or with `last` of its last; ties: units with a parameter server, then the earlier
+    arrival. Tasks of a unit are ordered by priority, then parameter servers first.
     """
 
-    def __init__(self, hosts: Hosts, waiting: IntArray, moving: list[int], priority: Floats) -> None:
+    def __init__(
+        self, hosts: Hosts, waiting: IntArray, moving: list[int], priority: Floats, last: bool = False
+    ) -> None:
         self.hosts, snapshot = hosts, hosts.snapshot
         waiting = waiting[_in_complete_gangs(hosts, waiting)]
         jobs = len(snapshot.arrival)
@@ -35,16 +37,15 @@ class Queue:
         job = snapshot.task_job[tasks]
         alone = ~together[job] | (np.arange(len(tasks)) >= len(waiting))
         unit = _renumber_names(np.where(alone, jobs + tasks, job), jobs + len(snapshot.task_job))
-        highest = np.full(unit.max(initial=-1) + 1, -np.inf)
-        np.maximum.at(highest, unit, priority[tasks])
+        by = of_unit(priority[tasks], unit, unit.max(initial=-1) + 1, last)
         worker = snapshot.role != SERVER
-        some = np.zeros(len(highest), dtype=np.int64)  # one task of each unit: all tasks of a unit belong to one job
+        some = np.zeros(len(by), dtype=np.int64)  # one task of each unit: all tasks of a unit belong to one job
         some[unit] = np.arange(len(tasks))
         of = job[some]
-        has_server = np.bincount(unit, weights=~worker[tasks], minlength=len(highest)) > 0
-        best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], ~has_server, -highest))
-        rank = np.empty(len(highest), dtype=np.int64)
-        rank[best_first] = np.arange(len(highest))
+        has_server = np.bincount(unit, weights=~worker[tasks], minlength=len(by)) > 0
+        best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], ~has_server, -by))
+        rank = np.empty(len(by), dtype=np.int64)
+        rank[best_first] = np.arange(len(by))
         order = np.argsort(rank[unit], kind="stable")
         self.tasks, unit = tasks[order], rank[unit][order]
         self.first = np.flatnonzero(np.diff(unit, prepend=-1))
@@ -134,6 +135,13 @@ class Queue:
             placements.append((task, int(hosts.place[task])))
             hosts.put(task, *node)
         return True
+
+
+def of_unit(priority: Floats, unit: IntArray, count: int, last: bool) -> Floats:
+    """Return for each of `count` units the highest priority of its tasks, or with `last` the lowest."""
+    result = np.full(count, np.inf if last else -np.inf)
+    (np.minimum if last else np.maximum).at(result, unit, priority)
+    return result
 
 
 def _renumber_names(names: IntArray, end: int) -> IntArray:

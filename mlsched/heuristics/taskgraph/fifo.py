@@ -31,6 +31,7 @@ def answer(
     early do: "most", "least" iterations, or with the "required" accuracy. nodes: node of a task without neighbours
     (tasks it exchanges data with): "best-fit" - the fullest node with room; "least-work" - the node with the least
     work bound to it; "auto" - the second if tasks come back to the node where they first ran, after each run
-    (simulator = "tasks") or after a pause (unless movement = "anytime"), otherwise the first.
+    (simulator = "tasks") or after a pause (unless movement = "anytime"), otherwise the first; "balance" - the second,
+    also for tasks with neighbours.
     """
     return _order.answer(snapshot, order(strict=strict, stop=stop, nodes=nodes))

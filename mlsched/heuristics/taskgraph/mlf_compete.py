@@ -1,4 +1,4 @@
-"""MLF-H with competition (`queueing=iteration`): choose the running jobs and the preempted jobs.
+"""MLF-H with competition (`queueing=iteration` or `last-task`): choose the running jobs and the preempted jobs.
 
 MLFS queues tasks: "tasks in earlier iterations should have a higher priority", "preempted tasks" return to the queue,
 and tasks for the next iteration are generated after the current one (Sections 1, 3.3.2 and 3.5). By iterations
@@ -23,6 +23,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
+from mlsched.heuristics.taskgraph._mlf_queue import of_unit
 from mlsched.heuristics.taskgraph.measures import Flags, Floats, by_class, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import serve, within_capacity
@@ -34,19 +35,19 @@ class Competition:
     """The outcome of step 1.
 
     `priority`: of all tasks; `starting`: tasks that are to start; `pausing`: running tasks of each preempted job, the
-    highest priority first. Moves of the engine are ignored: only MLF-H's relief of overloaded nodes moves tasks.
+    highest priority first. Moves of the engine are ignored: only MLF-H's relief of overloaded nodes moves tasks. With
+    `last`, a job counts by the lowest priority of its tasks.
     """
 
-    def __init__(self, snapshot: Snapshot, stop: str, priority: Floats) -> None:
+    def __init__(self, snapshot: Snapshot, stop: str, priority: Floats, last: bool = False) -> None:
         self._snapshot, self.priority = snapshot, priority
-        highest = np.full(len(snapshot.arrival), -np.inf)
-        np.maximum.at(highest, snapshot.task_job, priority)
+        of_job = of_unit(priority, snapshot.task_job, len(snapshot.arrival), last)
         placer = Placer(snapshot, stop, "least-work")
-        placer.open &= self._within_capacity(placer, -highest)[snapshot.task_job]
-        pauses = serve(placer, -highest)
+        placer.open &= self._within_capacity(placer, -of_job)[snapshot.task_job]
+        pauses = serve(placer, -of_job)
         gives_way = np.zeros(len(snapshot.arrival), dtype=np.bool_)
         gives_way[snapshot.task_job[pauses]] = True
-        order = np.lexsort((snapshot.job_id, -highest))
+        order = np.lexsort((snapshot.job_id, -of_job))
         runs = snapshot.state == RUNNING
         self.pausing = [np.flatnonzero((snapshot.task_job == job) & runs) for job in order[gives_way[order]].tolist()]
         self.starting = self._of_complete_jobs(np.array([task for task, _ in placer.starts], dtype=np.int64), gives_way)

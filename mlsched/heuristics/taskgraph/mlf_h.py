@@ -18,6 +18,8 @@ Interpretations of points that the paper leaves open:
 - A job queues once, and occupies its nodes to the end (`queueing=held`); or it queues again in every iteration, and
   jobs of higher priority preempt running jobs (`iteration`, see `_mlf_compete`). The paper allows both readings. If
   tasks run one by one (simulator "tasks"), each iteration's tasks queue in any case, and both are the same.
+- Eq. 6 orders tasks, and a job starts with all of them. Its place in the queue is that of its first task, or with
+  `queueing=last-task` that of its last, as if its first tasks waited on their nodes for the last.
 - After a deadline, Eq. 4's term is infinite, then below 0; `overdue` replaces it.
 - If the cluster is idle and all tasks exceed h_r, the first task that fits starts anyway, to avoid a deadlock.
 - A gang's task, and by iterations any task, moves or stays. It never pauses by itself, which would stop its job. The
@@ -47,6 +49,8 @@ from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_paus
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
+#: How often a job queues; "last-task": in every iteration, at the place of its task of lowest priority.
+TASK_QUEUEING = (*QUEUEING, "last-task")
 #: Order of the tasks: Eq. 6, or, for comparisons, as in other rules.
 ORDERS = ("priority", "arrival", "remaining")
 
@@ -67,8 +71,8 @@ class Settings(ValidatedFields):
 
     alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. scale: ticks per unit of time in Eq. 4;
     0: the mean running time of a task. urgency, deadline, bandwidth, migration: False leaves that feature out
-    (Figures 6 to 8). queueing: "held" or "iteration" (the module's docstring). overdue: the deadline's term of an
-    overdue task: "tick", as if the deadline were the next tick; "printed", below 0; "none".
+    (Figures 6 to 8). queueing: "held", "iteration" or "last-task" (the module's docstring). overdue: the deadline's
+    term of an overdue task: "tick", as if the deadline were the next tick; "printed", below 0; "none".
 
     For comparisons, a part at a time: order: "priority", or the tasks of jobs by "arrival" or by least "remaining"
     work; hosts: "ideal", or as list rules choose them, "least-work" or "best-fit"; threshold: False ignores the use
@@ -87,11 +91,16 @@ class Settings(ValidatedFields):
     deadline: bool = True
     bandwidth: bool = True
     migration: bool = True
-    queueing: Annotated[str, QUEUEING] = "held"
+    queueing: Annotated[str, TASK_QUEUEING] = "held"
     overdue: Annotated[str, OVERDUE] = "tick"
     order: Annotated[str, ORDERS] = "priority"
     hosts: Annotated[str, CHOICES] = "ideal"
     threshold: bool = True
+
+    @property
+    def last(self) -> bool:
+        """Return whether a job's place in the queue is that of its task of lowest priority."""
+        return self.queueing == "last-task"
 
     @property
     def weights(self) -> Weights:
@@ -121,8 +130,8 @@ def competing(snapshot: Snapshot, stop: str, given: Settings) -> Competition | N
         or not _startable_tasks(snapshot, stop_after).size
     ):
         return None
-    refuse_unless_pausing(snapshot, "queueing = iteration", "queueing=held")
-    return Competition(snapshot, stop, ordered(snapshot, stop_after, given))
+    refuse_unless_pausing(snapshot, f"queueing = {given.queueing}", "queueing=held")
+    return Competition(snapshot, stop, ordered(snapshot, stop_after, given), given.last)
 
 
 def ordered(snapshot: Snapshot, stop_after: IntArray, given: Settings) -> Floats:
@@ -156,16 +165,17 @@ def decided(
     if not given.threshold:
         hosts.without_limit()
     moving, pausing = leaving if snapshot.movement == "anytime" else [], list[int]()
-    placed = Queue(hosts, waiting if competition is None else competition.starting, moving, priority).place()
+    starting = waiting if competition is None else competition.starting
+    placed = Queue(hosts, starting, moving, priority, given.last).place()
     if competition is not None:
         pausing = settle(hosts, competition.pausing)
         leaving = leaving + pausing
         waiting = np.setdiff1d(waiting, placed)
-        placed += Queue(hosts, waiting, [], priority).place()
+        placed += Queue(hosts, waiting, [], priority, given.last).place()
     if placed or not waiting.size or goes_on(snapshot, pausing):
         return placed, leaving, hosts
     hosts.without_limit()  # the threshold would leave the cluster idle
-    return Queue(hosts, waiting, moving, priority).place(stop_at_first=True), leaving, hosts
+    return Queue(hosts, waiting, moving, priority, given.last).place(stop_at_first=True), leaving, hosts
 
 
 def _startable_tasks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:

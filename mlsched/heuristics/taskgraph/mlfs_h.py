@@ -10,8 +10,7 @@ from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph import mlf_c
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE
-from mlsched.heuristics.taskgraph.mlf_h import world
-from mlsched.heuristics.taskgraph.preemption import QUEUEING
+from mlsched.heuristics.taskgraph.mlf_h import TASK_QUEUEING, world
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
@@ -21,7 +20,7 @@ def answer(
     *,
     memory: mlf_c.Memory | None,
     rng: np.random.Generator,
-    queueing: Annotated[str, QUEUEING] = "held",
+    queueing: Annotated[str, TASK_QUEUEING] = "held",
     overdue: Annotated[str, OVERDUE] = "tick",
     options: Literal["given", "evaluation"] = "given",
 ) -> tuple[Round, mlf_c.Memory]:

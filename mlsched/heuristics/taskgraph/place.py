@@ -14,9 +14,9 @@ from mlsched.heuristics.taskgraph.measures import Flags, Floats, per_job, remain
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
-#: Choice among nodes with room: the fullest, the node with the least work bound to it, or by the simulator; or as few
-#: nodes as possible for a gang.
-NODES = ("auto", "best-fit", "least-work", "few")
+#: Choice among nodes with room: the fullest, the node with the least work bound to it, or by the simulator; as few
+#: nodes as possible for a gang; or least work without regard to the volume that tasks exchange.
+NODES = ("auto", "best-fit", "least-work", "few", "balance")
 
 
 class Placer:
@@ -30,6 +30,7 @@ class Placer:
     bound to it; "auto" - by the world. If a task is to come back to the node where it first ran, after each of its
     runs (simulator "tasks") or after a pause (without movement "anytime"), work is to be spread. Otherwise room is
     scarce, and the fullest is taken. "few" - a gang takes as few nodes as it can, other tasks as with "best-fit".
+    "balance" - as "least-work", but a task ignores the nodes of its neighbours in the graph.
     rates: the rule sees the rates of types of nodes (`types`).
     """
 
@@ -40,6 +41,7 @@ class Placer:
         stays = snapshot.pausing == "none" or snapshot.movement == "anytime"
         by_room = snapshot.simulator == "iterations" and stays
         self.best_fit = nodes in ("best-fit", "few") or (nodes == "auto" and by_room)
+        self._near = nodes != "balance"  # nodes of neighbours in the graph come first
         self.free = snapshot.free.copy()
         self.spare = self.free  # part of `free` without preemption; equal, unless a rule preempts
         self.open = snapshot.startable.copy()
@@ -193,6 +195,8 @@ class Placer:
     def _best_node(self, task: int, nodes: IntArray) -> int:
         last = self.fullness(nodes, self.held[task]) if self.best_fit else self._bound_load(nodes)
         snapshot = self.snapshot
+        if not self._near:
+            return int(nodes[last.argmin()])
         edges = np.flatnonzero((snapshot.edge_from == task) ^ (snapshot.edge_to == task))
         if not edges.size:
             return int(nodes[last.argmin()])

@@ -115,7 +115,7 @@ def holding(placer: Placer, pauses: list[int]) -> Flags:
 
 def world_of_queueing(params: dict[str, Any]) -> dict[str, Any]:
     """Return the option that lets jobs pause and continue, for queueing in every iteration, unless the user sets it."""
-    return {"pausing": "keep"} if params.get("queueing") == "iteration" else {}
+    return {"pausing": "keep"} if params.get("queueing", "held") != "held" else {}
 
 
 def world_of_preempting(params: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 As the evaluation of MLFS uses it: "chooses the job with the maximum loss reduction per unit runtime". Every `epoch`
 all jobs are ranked by their predicted loss reduction during the epoch, as a share of their largest reduction in one
 iteration so far (Section 4.1). The cluster is filled in that order, and if runs may pause, earlier jobs preempt later
-jobs.
+jobs. With `queueing = held` running jobs keep their nodes: by Section 3.3.3 of MLFS, SLAQ does not preempt.
 
 Simplifications and differences:
 
@@ -17,7 +17,7 @@ Simplifications and differences:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import Number
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._forecast import forecast
-from mlsched.heuristics.taskgraph.measures import Floats, iteration_ticks
+from mlsched.heuristics.taskgraph.measures import Floats, by_job, iteration_ticks
 from mlsched.heuristics.taskgraph.place import Placer
-from mlsched.heuristics.taskgraph.preemption import epochs, serve
+from mlsched.heuristics.taskgraph.preemption import QUEUEING, epochs, serve, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
@@ -36,7 +36,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
     problem="taskgraph",
     called="online",
     stateful=True,
-    world=lambda params: {"pausing": "keep"},
+    world=world_of_queueing,
     objectives=("total_accuracy",),
     paper="SLAQ, Section 4, as in MLFS, Section 4.1",
 )
@@ -46,10 +46,15 @@ def answer(
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
     epoch: Number = 10,
+    queueing: Annotated[str, QUEUEING] = "iteration",
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
-    """Serve jobs by falling predicted loss reduction of the next `epoch` ticks. stop, nodes: as for fifo."""
+    """Serve jobs by falling predicted loss reduction of the next `epoch` ticks.
+
+    queueing: "iteration" - earlier jobs preempt later jobs; "held" - running jobs keep their nodes. stop, nodes: as for
+    fifo.
+    """
     memory, due = epochs(snapshot, memory, epoch)
     if due:
         remaining = np.maximum(snapshot.stop_after - snapshot.finished, 1)
@@ -57,7 +62,11 @@ def answer(
         memory["of"] = dict(zip(snapshot.job_id[jobs].astype(str).tolist(), result.tolist(), strict=True))
     gain = np.array([memory["of"].get(str(job), np.inf) for job in snapshot.job_id.tolist()])
     placer = Placer(snapshot, stop, nodes)
-    pauses = serve(placer, -gain)
+    pauses = list[int]()
+    if queueing == "held":
+        placer.start_in_order(by_job(snapshot, -gain))
+    else:
+        pauses = serve(placer, -gain)
     return placer.round(pauses, memory["next"] if pauses or placer.open.any() else 0), memory
 
 

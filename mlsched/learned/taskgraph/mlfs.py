@@ -18,8 +18,7 @@ from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.heuristics.taskgraph._mlf_priority import OVERDUE
 from mlsched.heuristics.taskgraph.mlf_c import Settings, controlled
-from mlsched.heuristics.taskgraph.mlf_h import world
-from mlsched.heuristics.taskgraph.preemption import QUEUEING
+from mlsched.heuristics.taskgraph.mlf_h import TASK_QUEUEING, world
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.learned.taskgraph import mlf_rl
 
@@ -38,7 +37,7 @@ def answer(
     weights: str = "",
     switch: Annotated[str, SWITCHES] = "converged",
     learning: Annotated[int, Range(0)] = 0,
-    queueing: Annotated[str, QUEUEING] = "held",
+    queueing: Annotated[str, TASK_QUEUEING] = "held",
     overdue: Annotated[str, OVERDUE] = "tick",
     options: Literal["given", "evaluation"] = "given",
 ) -> tuple[Round, Memory]:
@@ -50,14 +49,15 @@ def answer(
         weights: As for `mlf-rl`.
         switch: "converged" or "always".
         learning: Ticks from the first decision in which MLF-H answers.
-        queueing: As for both.
+        queueing: As for MLF-H. MLF-RL knows two: to it, "last-task" is "iteration".
         overdue: As for MLF-H.
         options: As for `mlf-c`.
     """
     since = int((memory or {}).get("since", snapshot.now))
-    trained = switch == "always" or mlf_rl.trained_weights(weights, queueing).card.get("trained") is True
+    learnt = "held" if queueing == "held" else "iteration"
+    trained = switch == "always" or mlf_rl.trained_weights(weights, learnt).card.get("trained") is True
     if trained and snapshot.now - since >= learning:
-        rule = Inner("mlf-rl", rng, None, {"queueing": queueing, "weights": weights})
+        rule = Inner("mlf-rl", rng, None, {"queueing": learnt, "weights": weights})
     else:
         rule = Inner("mlf-h", rng, None, {"queueing": queueing, "overdue": overdue})
     plan, memory_after = controlled(snapshot, Settings(options=options), rule, memory)

@@ -55,6 +55,17 @@ def test_a_job_gives_way_whole_and_what_then_fits_starts():
     assert sorted(task for task, _ in starts(plan)) == [2, 3]
 
 
+@pytest.mark.parametrize(("queueing", "preempted"), [("iteration", True), ("last-task", False)])
+def test_the_place_of_a_job_is_that_of_its_first_task_or_of_its_last(queueing, preempted):
+    """One job of two tasks has most of the model in one of them: it begins before, and ends after, the other job."""
+    many = {"urgency": 9, "gang": 1}, [((1,), {"parameters": 9}), ((1,), {"parameters": 1})]
+    runs = {"urgency": 5, "gang": 1}, [((1,), {"node": 0})]
+    seen = snapshot(9, [many, runs], nodes=[(1,), (1,)], **WORLD)
+    plan = ask(seen, queueing=queueing, alpha=1.0)
+    assert sorted(task for task, _ in starts(plan)) == [0, 1][: 2 * preempted]
+    assert plan.pause_task.tolist() == [2][:preempted]
+
+
 def test_who_gives_way_for_a_job_that_then_finds_no_host_goes_on():
     """Node 1 uses 8 of its 10 CPUs for a job that stays; a task of 2 would overload it (9), one of 1 would not.
 
@@ -97,16 +108,17 @@ def test_in_a_run_the_short_job_goes_before_the_long_one_that_runs():
     overdue=st.sampled_from(["tick", "printed", "none"]),
     order=st.sampled_from(["priority", "arrival", "remaining"]),
     usage=st.sampled_from(["demand", "drawn"]),
+    queueing=st.sampled_from(["iteration", "last-task"]),
 )
 def test_every_run_is_sound_and_nobody_waits_behind_a_job_of_lower_priority_for_nothing(
-    work, whole, wake, hosts, threshold, migration, overdue, order, usage
+    work, whole, wake, hosts, threshold, migration, overdue, order, usage, queueing
 ):
     """The replay accepts every run; where something pauses, something of a higher priority starts in its place."""
     work = work.replace(gang=np.full(len(work.gang), whole))
     given = {"hosts": hosts, "threshold": threshold, "migration": migration, "overdue": overdue, "order": order}
     text = ",".join(f"{name}={str(value).lower()}" for name, value in given.items())
     readings = {"pausing": "keep", "movement": "anytime", "usage": usage}
-    run = api.simulate(work, f"mlf-h:queueing=iteration,{text}", options=readings, scheduling_events=wake, record=1.0)
+    run = api.simulate(work, f"mlf-h:queueing={queueing},{text}", options=readings, scheduling_events=wake, record=1.0)
     assert run.violations() == []
     for decision in run.recorded:
         seen, plan = decision.instance, decision.plan

@@ -52,6 +52,11 @@ def test_slaq_serves_the_new_job_and_then_whoever_gains_most():
     assert first(flat, "slaq") == [0], "job 1 has fallen as far at most, and hardly falls any more"
 
 
+def test_slaq_without_preemption_leaves_running_jobs_on_their_nodes():
+    assert api.solve(at(5, FALLING), "slaq:queueing=held").plan.pause_task.tolist() == []
+    assert api.simulate(LOAD, "slaq:queueing=held").jobs["pauses"].tolist() == [0, 0, 0]
+
+
 def test_optimus_needs_iterations_until_one_brings_too_little():
     """1/n - 1/(n + 1) is below 0.01 from n = 10 on: five more, of the 95 that are left."""
     found = needed(at(5, FALLING), 0.01).tolist()

@@ -166,3 +166,12 @@ def test_tasks_go_where_their_neighbours_are_then_to_the_node_with_the_least_wor
     assert dict(zip(plan.task.tolist(), plan.node.tolist(), strict=True)) == {0: 0, 1: 0, 2: 1}
     _, _, asked = play(inst, as_rule(Setup(registry().solvers["taskgraph", "fifo"], "")))
     assert asked[1].job_id.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("nodes", "node"), [("least-work", 1), ("balance", 0)])
+def test_balanced_tasks_ignore_their_neighbours(nodes, node):
+    """Task 2 reads from task 1 on node 1, to which more work is bound by then."""
+    jobs = [(0, 1, [(5, 1)]), (0, 1, [(2, 1), (2, 1)]), (1, 1, [(9, 1)])]
+    inst = horizon(jobs, edges=[(1, 2, 0, 5, 0)], nodes=[(2,), (2,)])
+    plan = api.solve(inst, f"fifo:nodes={nodes}").plan
+    assert dict(zip(plan.task.tolist(), plan.node.tolist(), strict=True)) == {0: 0, 1: 1, 2: node, 3: 1}

@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
+from mlsched import api
 from mlsched.simulation.bound import PARTS, lower_bounds, total_jct_parts, with_halves
 from mlsched.simulation.bound.pieces import halves, thirds
 from mlsched.simulation.taskgraph.iterations import bound
 from mlsched.simulation.taskgraph.iterations.fits import never_start
+from mlsched.simulation.taskgraph.iterations.strategies import workloads
 
 
 def packs(tasks, free) -> bool:
@@ -166,3 +168,18 @@ def test_what_shares_a_gpu_counts_no_more_than_it(parts, unit):
 def test_no_job_and_one(jobs):
     load = jobs_of([[(4, 1)]], jobs)
     assert lower_bounds(bound.pieces(load)) == {"total_jct": 4 * len(jobs), "makespan": 4 * len(jobs)}
+
+
+def test_iterations_by_the_deadline_are_those_of_a_job_alone():
+    """Chains of 3 ticks an iteration: 10 ticks are three of them, and a job has no more than it runs."""
+    load = jobs_of([[(1, 1), (2, 1)]], [(0, 0, 5), (0, 0, 2)], edges=[(0, 1, 0, 0, 0)], nodes=[(1,)])
+    assert bound.iterations_in_time(load.replace(deadline=[10, 100])).tolist() == [3, 2]
+    assert bound.iterations_in_time(load.replace(deadline=[2, 1])).tolist() == [0, 0]
+
+
+@settings(max_examples=draws(15, 300))
+@given(work=workloads(jobs=4), patience=st.lists(st.integers(0, 60), min_size=4, max_size=4))
+def test_no_run_has_a_job_in_time_that_could_not_be_alone(work, patience):
+    work = work.replace(deadline=work.arrival + patience[: len(work.arrival)])
+    met = api.simulate(work, "fifo").jobs["met"] == 1
+    assert (bound.iterations_in_time(work)[met] == work.max_iterations[met]).all()

@@ -108,13 +108,28 @@ def _node_set_columns(jobs: Jobs, demands: IntArray) -> tuple[IntArray, IntArray
     return np.hstack(columns), np.concatenate(there)
 
 
+def iterations_in_time(workload: Jobs) -> IntArray:
+    """Return the most iterations that each job could finish by its deadline, alone on the cluster, shape (jobs,).
+
+    At most its most iterations. A job starts at its arrival, at the pace of `pieces`.
+    """
+    jobs, cycle = workload, _least_cycles(workload)
+    time = np.clip(jobs.deadline - jobs.arrival, 0, -(-jobs.max_iterations * cycle // WHOLE))
+    return np.asarray(np.minimum(time * WHOLE // cycle, jobs.max_iterations))
+
+
 def _least_lengths(jobs: Jobs) -> IntArray:
-    """Return the least ticks of each job; with several types of nodes, on its fastest type."""
+    """Return the least ticks of each job."""
+    return np.asarray(-(-(jobs.min_iterations * _least_cycles(jobs)) // WHOLE))
+
+
+def _least_cycles(jobs: Jobs) -> IntArray:
+    """Return the least 10^-6 ticks of an iteration of each job; with several types of nodes, on its fastest type."""
     stated = _critical_paths(jobs)[jobs.template] * jobs.scale
     if jobs.slowness.size:  # in Python integers, since products may exceed 64 bits
         least = np.rint(jobs.fastest * WHOLE).astype(np.int64).tolist()
         stated = np.array([a * b // WHOLE for a, b in zip(stated.tolist(), least, strict=True)], dtype=np.int64)
-    return np.asarray(-(-(jobs.min_iterations * np.maximum(stated, 1)) // WHOLE))
+    return np.asarray(np.maximum(stated, 1))
 
 
 def _critical_paths(jobs: Jobs) -> IntArray:
