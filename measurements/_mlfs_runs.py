@@ -35,7 +35,7 @@ def options(doc: str | None, keep: str) -> argparse.ArgumentParser:
 def as_run(text: str) -> str:
     """The solver whose runs these are: before its weights are trained, MLFS is MLF-H + MLF-C to the bit."""
     name, colon, rest = text.partition(":")
-    queueing = "iteration" if "queueing=iteration" in rest else "held"
+    queueing = "iteration" if "queueing=" in rest else "held"
     if name != "mlfs" or trained_weights("", queueing).card.get("trained") is True:
         return text
     return f"mlfs-h{colon}{rest}"

@@ -1,9 +1,11 @@
 """The evaluation of MLFS at loads at which jobs wait, run by run: `mlsched reproduce mlfs` that can be interrupted.
 
-    python measurements/mlfs_evaluation.py [--seeds N] [--jobs N] [--loads X ...] [--keep FILE] [--limit SECONDS]
+    python measurements/mlfs_evaluation.py [--seeds N] [--few N] [--jobs N] [--loads X ...] [--keep FILE]
+                                           [--limit SECONDS]
 
 FILE keeps every run; the same command goes on where it was. After --limit CPU seconds it ends. Prints the report's JSON
-document, which is that of `mlsched reproduce mlfs --seeds N --jobs N --load X ... --json`.
+document, which is that of `mlsched reproduce mlfs --seeds N --jobs N --load X ... --json`. With --few, lower loads and
+schedulers outside the main comparison have only so many workloads, and the latter run at the highest load only.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ from mlsched_papers.mlfs import grid as g
 def main() -> None:
     parser = options(__doc__, "mlfs-evaluation.jsonl")
     parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 2.0, 3.0])
+    parser.add_argument("--few", type=int)
     given = parser.parse_args()
-    grid = g.at_loads(dataclasses.replace(g.FULL, seeds=given.seeds, jobs=given.jobs), tuple(given.loads))
+    full = dataclasses.replace(g.FULL, seeds=given.seeds, jobs=given.jobs, few=given.few)
+    grid = g.at_loads(full, tuple(given.loads))
     print(json.dumps(mlfs.report(grid, runs(g.cases(grid), grid, given.keep, given.limit)).to_json()))
 
 

@@ -78,7 +78,7 @@ def document(cases: list[g.Case], grid: g.Grid, keep: Path) -> dict[str, Any]:
     if not metrics:
         raise SystemExit(f"{keep}: no run is there")
     report = mlfs.report(grid, metrics, f"{mlfs.TITLE} (Figure 4 at its size)")
-    readings = list(report.readings)
+    readings = list(report.interpretations)
     for case in cases:
         name = f"{case.policy.label} at x = {case.x:g}"
         if case not in found:
@@ -86,7 +86,7 @@ def document(cases: list[g.Case], grid: g.Grid, keep: Path) -> dict[str, Any]:
         elif case not in metrics:
             readings.append(f"Given up after {found[case]['cpu']:.0f} CPU seconds: {name}.")
     seconds = {f"{c.policy.text}, x = {c.x:g}": kept["cpu"] for c, kept in found.items() if kept["cpu"]}
-    return dataclasses.replace(report, readings=tuple(readings)).to_json() | {"cpu_seconds": seconds}
+    return dataclasses.replace(report, interpretations=tuple(readings)).to_json() | {"cpu_seconds": seconds}
 
 
 def main() -> None:

@@ -30,11 +30,11 @@ def run(settings: Settings) -> Report:
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """Return the report of finished runs."""
     measurement = [Measured(grid, metrics, interpretation) for interpretation in g.INTERPRETATIONS]
-    usage, anew = measurement[:2]
+    usage, printed = (view for view in measurement if view.name in (g.HELD, g.PRINTED))
     return Report(
         title=title,
         interpretations=tuple(_readings(grid, metrics)),
-        tables=tuple(tables.tables(usage, anew)),
+        tables=tuple(tables.tables(usage, printed)),
         figures=tuple(figures.figures(usage)),
         claims=tuple(claims.claims(*measurement)),
     )
@@ -45,10 +45,15 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     everybody = (*g.OURS, *g.PAPERS)
     missing = [policy.label for policy in everybody if policy not in g.known(everybody)]
     world = ", ".join(f"{name}={value}" for name, value in measure.OPTIONS.items())
+    few = (
+        ""
+        if grid.few is None
+        else (f", at lower loads, and of MLF-RL, of MLF-H without a feature and of our own schedulers, {grid.few},")
+    )
     result = [
-        f"{len(metrics)} runs: {grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs at x = 1 on "
-        f"{4 * grid.servers} GPUs (Figure 4: {g.PAPERS_SIZE.jobs} jobs on {4 * g.PAPERS_SIZE.servers}); other x have "
-        f"so many times as many jobs in the same time. {PAIRED}",
+        f"{len(metrics)} runs: {grid.seeds} workloads (seeds 0 to {grid.seeds - 1}){few} of {grid.jobs} jobs at x = 1 "
+        f"on {4 * grid.servers} GPUs (Figure 4: {g.PAPERS_SIZE.jobs} jobs on {4 * g.PAPERS_SIZE.servers}); other x "
+        f"have so many times as many jobs in the same time. {PAIRED}",
         CHECKED,
         f"Offered load {g.LOAD:g} at x = 1: GPU time asked for over what there is while jobs arrive; the median job "
         f"runs {grid.hours:g} h. The paper prints no load and no running times.",
@@ -57,11 +62,12 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         f"World: {world}; schedulers are asked at {measure.WAKE} (the paper: every minute). A move costs the "
         "time to send the task's parameters. Whoever goes on after a pause or a move first holds its nodes for "
         f"{grid.pause:g} s without progress.",
-        f"Interpretations: {'; '.join(g.INTERPRETATIONS)} (the row of a scheduler says 'anew'). Where every iteration "
-        "queues anew, "
-        "MLF-H and Graphene let what runs compete with what waits, TensorFlow shares time, and Gandiva's jobs take "
-        "turns. Under the third reading MLF-H's deadline term is below 0 for what is overdue; under the others what is "
-        "overdue counts as due in a tick.",
+        f"Interpretations of MLF-H and MLFS: {'; '.join(g.INTERPRETATIONS)}. If every iteration queues anew, running "
+        "jobs compete with waiting jobs. Eq. 4 as printed has a deadline term below 0 for overdue tasks; otherwise "
+        "they count as due in a tick.",
+        "Schedulers of the comparison are as the paper describes them, under all interpretations: only Tiresias and "
+        "HyperSched pause jobs, and none places tasks near those that they exchange data with. Stronger ones are ours. "
+        "SLAQ without preemption starts new jobs by arrival, as TensorFlow does here.",
         "TensorFlow is the fair scheduler, as the paper has it. Schedulers other than MLF-C never stop a job early. "
         "The lower bound is of runs that may pause for nothing and do not slow each other down.",
     ]
