@@ -44,10 +44,12 @@ def as_run(text: str) -> str:
 def runs(cases: Sequence[Case], grid: Grid, keep: Path, limit: float) -> dict[Case, Metrics]:
     """Every run, a workload after the other. After `limit` CPU seconds it ends, and says how many runs are left."""
     kept, done = Kept(keep), dict[Case, Metrics]()
+    harmful = (grid.usage, grid.overload_power) != (1.0, 1)
+    overload = f" usage={grid.usage:g} power={grid.overload_power}" if harmful else ""
     for case in sorted(cases, key=lambda case: case.seed):
         if time.process_time() > limit:
             raise SystemExit(f"{len(cases) - len(done)} of {len(cases)} runs are left; the same command goes on")
-        name = f"{as_run(case.policy.text)} x={case.x:g} seed={case.seed} jobs={grid.jobs}"
+        name = f"{as_run(case.policy.text)} x={case.x:g} seed={case.seed} jobs={grid.jobs}{overload}"
         done[case] = Metrics(kept.row(name, lambda case=case: run_case(case, grid).values))
         print(f"{len(done)}/{len(cases)} {name}", file=sys.stderr, flush=True)
     return {case: done[case] for case in cases}

@@ -114,7 +114,7 @@ def test_a_log_that_cannot_have_been_has_no_gap_but_a_proof(cli, tmp_path):
 
 def test_a_wrong_option_lists_all_options(cli, log):
     given = ("--trace", log, *READ, "--cluster", "1x(8gpu)", "--set", "foo=1")
-    cli("simulate", "fifo", *given).refused("movement, oversize, partitions, pause_cost", "usage_seed, usage_spread\n")
+    cli("simulate", "fifo", *given).refused("movement, overload_power, oversize, ", "usage_seed, usage_spread\n")
 
 
 def test_oversized_jobs_can_be_left_out(cli, log):

@@ -162,6 +162,8 @@ class Grid:
         pause: Cost of a pause, seconds.
         few: Workloads of loads below the highest, and of policies outside the main comparison, which then run at the
             highest load only. None: all policies run on all workloads.
+        usage: Factor on the mean usage of all tasks.
+        overload_power: Power of the slowdown by overload.
     """
 
     loads: tuple[float, ...] = LOADS
@@ -172,6 +174,8 @@ class Grid:
     ablations: bool = True
     pause: float = 30.0
     few: int | None = None
+    usage: float = 1.0
+    overload_power: int = 1
 
 
 FULL = Grid()

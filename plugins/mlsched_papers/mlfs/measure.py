@@ -44,7 +44,8 @@ def workload(grid: Grid, x: float, seed: int) -> Any:
         hours=grid.hours,
         load=LOAD * x,
     )
-    return load.replace(pause_cost=np.full(jobs, round(grid.pause * WHOLE)))
+    usage = np.rint(load.usage * grid.usage).astype(np.int64)
+    return load.replace(pause_cost=np.full(jobs, round(grid.pause * WHOLE)), usage=usage)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
@@ -54,7 +55,8 @@ def run_case(case: Case, grid: Grid) -> Metrics:
         whole = load.replace(min_iterations=load.max_iterations)
         jct = bound(whole)["total_jct"] / len(load.arrival) / HOUR
         return Metrics({"jct": jct, **_reachable_shares(load)})
-    run = api.simulate(load, case.policy.text, seed=case.seed, scheduling_events=WAKE, options=OPTIONS)
+    options = OPTIONS | {"overload_power": grid.overload_power}
+    run = api.simulate(load, case.policy.text, seed=case.seed, scheduling_events=WAKE, options=options)
     refuse_unsound(run)
     return Metrics(_values(run))
 

@@ -18,7 +18,8 @@ class Options(options.Options):
 
     Attributes:
         usage: "demand": tasks use their demand. "drawn": use is random, and all tasks that use an overloaded resource
-            slow down by usage / capacity.
+            slow down by (usage / capacity)^p.
+        overload_power: p, the power of that slowdown, at most 5.
         usage_spread: Relative standard deviation of drawn use, around the mean of the workload.
         usage_every: Ticks between two draws.
         usage_at_start: Draw again when a task starts, moves or resumes.
@@ -27,6 +28,7 @@ class Options(options.Options):
     """
 
     usage: Literal["demand", "drawn"] = "demand"
+    overload_power: Annotated[int, Range(1, 5)] = 1
     usage_spread: Annotated[float, Range(0, MOST_SPREAD)] = 0.2
     usage_every: Number = 60
     usage_at_start: bool = True

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlsched.core.errors import shorten
+from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.simulation.taskgraph.iterations.devices import Devices
@@ -30,13 +30,15 @@ from mlsched.simulation.taskgraph.iterations.state import JobState
 from mlsched.simulation.taskgraph.iterations.thrashing import Thrashing
 from mlsched.simulation.taskgraph.iterations.usage import Usage
 from mlsched.simulation.taskgraph.iterations.view import View
-from mlsched.simulation.taskgraph.iterations.workload import Jobs
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.engine import Engine
 
 #: Kinds of events.
 END, WAKE, DRAW, DOWN, UP = 0, 1, 2, 3, 4
+#: Longest work of a job that fits the log's 64 bits, in 10^-6 ticks.
+MOST_LENGTH = 2**62
 
 
 class Placements:
@@ -248,6 +250,11 @@ class Placements:
             if min(segment.nodes) < 0:
                 continue
             pace = self._paces.of(number, segment.nodes, slow)
+            if pace.cycle * job.stop_after > MOST_LENGTH:
+                raise InvalidInput(
+                    f"overload_power: {self.options.overload_power}, too high for job {number}, which would never end "
+                    f"(slowdown {max(slow) / WHOLE:.3g}); use a lower power"
+                )
             if segment.start < self.now:
                 if (pace.cycle if segment.later else pace.first, pace.cycle) == (segment.first, segment.cycle):
                     continue

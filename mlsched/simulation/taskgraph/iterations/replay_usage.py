@@ -73,7 +73,7 @@ class Slowdowns:
     """Slowdown of each task over time, in a complete run; and `above`, as in `Segments`."""
 
     def __init__(self, jobs: Jobs, options: Options, by_job: dict[int, list[Segment]]) -> None:
-        self._jobs, self._every = jobs, options.usage_every
+        self._jobs, self._every, self._power = jobs, options.usage_every, options.overload_power
         unit = jobs.gpu_unit
         self._column = next(r for r, name in enumerate(jobs.resources) if name in NAMES) if unit else -1
         self.above = [0] * len(jobs.resources)
@@ -169,9 +169,10 @@ class Slowdowns:
         for r, usage, capacity, users in self._usage_sums(node, there, period):
             if usage > capacity:
                 self.above[r] += ticks
+                factor = -(-(usage**self._power) * WHOLE // capacity**self._power)
                 for task in users:
                     name = (task.job, task.task)
-                    slow[name] = max(slow[name], -(-usage * WHOLE // capacity))
+                    slow[name] = max(slow[name], factor)
         for name, factor in slow.items():
             changes = there[name].changes
             if not changes or changes[-1][1] != factor:

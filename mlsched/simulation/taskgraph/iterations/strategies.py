@@ -86,6 +86,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
     strategy = st.fixed_dictionaries(
         {
             "usage": st.just("drawn"),
+            "overload_power": one_of(1, 1, 2, 3),
             "usage_spread": one_of(0.0, 0.2, 0.5),
             "usage_every": st.integers(1, 5),
             "usage_at_start": st.booleans(),

@@ -10,8 +10,9 @@ In the period in which the task took its place (by a start, a move or the end of
 rule and the node.
 
 If the total usage of a resource on a node exceeds its capacity, all tasks that use the resource there slow down by
-usage / capacity, rounded up to ppm. With individual GPUs, each GPU does so separately (a task of several GPUs uses each
-of them equally), and the node's sum of that resource does not count. A task slows down by the largest of these.
+(usage / capacity)^p, rounded up to ppm, where p is `overload_power`. With individual GPUs, each GPU does so separately
+(a task of several GPUs uses each of them equally), and the node's sum of that resource does not count. A task slows
+down by the largest of these.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Usage:
     def __init__(self, jobs: Jobs, options: Options, held: IntArray) -> None:
         """Create the books; `held` has the use of each task of the templates per resource."""
         self._jobs, self._every, resources = jobs, options.usage_every, len(jobs.resources)
-        self._at_start = options.usage_at_start
+        self._at_start, self._power = options.usage_at_start, options.overload_power
         self._half = round(options.usage_spread * math.sqrt(3) * WHOLE)
         self._seed = mixed(np.zeros(1, dtype=np.uint64), options.usage_seed)
         self._base = held * jobs.usage // WHOLE
@@ -175,8 +176,10 @@ class Usage:
         node, gpu, many = self._names[2:5, : self._size]
         usage = self._amounts[1, : self._size]
         slow, exceeding = np.full(self._size, WHOLE), np.zeros(usage.shape[1], dtype=np.int64)
+        power = self._power
         for r in self._pooled:
-            factor = _slowdown_factor(_sum_by_place(node, usage[:, r], len(self._capacity)), self._capacity[:, r])
+            total = _sum_by_place(node, usage[:, r], len(self._capacity))
+            factor = _slowdown_factor(total, self._capacity[:, r], power)
             exceeding[r] = (factor > WHOLE).sum()
             if exceeding[r]:
                 slow = np.where(usage[:, r] > 0, np.maximum(slow, factor[node]), slow)
@@ -184,7 +187,7 @@ class Usage:
             place = node * self._gpus + gpu
             shares = _sum_by_place(place[gpu >= 0], usage[gpu >= 0, self._column], len(self._capacity) * self._gpus)
             alone = usage[:, self._column] // np.maximum(many, 1)  # per GPU, for a task with several GPUs
-            factor, own = _slowdown_factor(shares, self._unit), _slowdown_factor(alone, self._unit)
+            factor, own = _slowdown_factor(shares, self._unit, power), _slowdown_factor(alone, self._unit, power)
             own = np.where(gpu >= 0, factor[place], np.where(many > 1, own, WHOLE))
             exceeding[self._column] = (factor > WHOLE).sum() + many[(many > 1) & (own > WHOLE)].sum()
             slow = np.where(usage[:, self._column] > 0, np.maximum(slow, own), slow)
@@ -209,6 +212,11 @@ def _sum_by_place(place: IntArray, amounts: IntArray, places: int) -> IntArray:
     return np.asarray(np.bincount(place, amounts, minlength=places).astype(np.int64))
 
 
-def _slowdown_factor(usage: IntArray, capacity: IntArray | int) -> IntArray:
-    """Return the slowdown of tasks by usage, ppm, rounded up."""
-    return np.where(usage > capacity, -(-usage * WHOLE // np.maximum(capacity, 1)), WHOLE)
+def _slowdown_factor(usage: IntArray, capacity: IntArray | int, power: int) -> IntArray:
+    """Return the slowdown of tasks by usage, ppm, rounded up; powers are exact, in integers of Python."""
+    factor = np.where(usage > capacity, -(-usage * WHOLE // np.maximum(capacity, 1)), WHOLE)
+    if power > 1:
+        most = np.broadcast_to(np.maximum(capacity, 1), usage.shape)
+        for at in np.flatnonzero(usage > capacity).tolist():
+            factor[at] = -(-(int(usage[at]) ** power) * WHOLE // int(most[at]) ** power)
+    return factor

@@ -151,6 +151,28 @@ def test_a_segment_that_goes_on_while_its_pace_changes_is_named():
     assert {s.partition(":")[0] for s in violations(jobs, Options(**READ), EVENTS, log)} == {"usage", "work"}
 
 
+@pytest.mark.parametrize(("power", "expected"), [(1, [14, 16]), (2, [26, 28]), (3, [50, 52]), (5, [194, 196])])
+def test_a_gpu_used_twice_is_two_to_the_power_slower(power, expected):
+    """Job 0 is alone until 2 and at its end has 3 / 2 of an iteration of 4 x 2^p ticks behind it; job 1, too."""
+    jobs = jobs_of([[(4, 500)]], [(0, 0, 2), (2, 0, 2)], nodes=((1000,),), resources=("gpu_milli",), gpu_unit=1000)
+    jobs = jobs.replace(usage=[[2 * M]])
+    read = READ | {"overload_power": power}
+    script = {0: {"start": [(0, 0, 0)]}, 2: {"start": [(1, 0, 0)]}}
+    world, _ = play(jobs, scripted(script), **read)
+    assert ends(world.log, 2) == expected
+    assert world.log.above == [expected[0] - 2]
+    for checked in range(1, 6):
+        found = violations(jobs, Options(**read | {"overload_power": checked}), EVENTS, world.log)
+        assert ("pace" in {sentence.partition(":")[0] for sentence in found}) == (checked != power) == bool(found)
+
+
+def test_a_slowdown_beyond_64_bits_is_refused():
+    """At the highest usage and power a job of decades would run for longer than the log can count."""
+    jobs = jobs_of([[(10**9, 1000)]], [(0, 0, 2)], nodes=((1000,),), usage=[[100 * M]])
+    with pytest.raises(InvalidInput, match="overload_power: 5, too high for job 0"):
+        play(jobs, scripted({0: {"start": [(0, 0)]}}), **READ, overload_power=5)
+
+
 def test_an_iteration_that_is_slowed_down_stays_what_it_is():
     """Task 1 sends on to task 0 of the next iteration, 4 ticks away: the first iteration takes 5, later ones 9 ticks.
 
@@ -268,6 +290,7 @@ def test_usage_that_is_drawn_slows_down_a_cluster_that_demand_leaves_alone():
 
 
 def test_options_out_of_range_are_refused():
-    for name, value in (("usage", "guessed"), ("usage_spread", 0.6), ("usage_every", 0), ("usage_seed", -1)):
+    wrong = (("usage", "guessed"), ("usage_spread", 0.6), ("usage_every", 0), ("usage_seed", -1))
+    for name, value in (*wrong, ("overload_power", 0), ("overload_power", 6), ("overload_power", 1.5)):
         with pytest.raises(InvalidInput, match=name):
             dataclasses.replace(Options(), **{name: value})
