@@ -19,12 +19,12 @@ def cycle_of(state: State, best: Judgement, request: JudgeRequest) -> tuple[Cycl
     """Return the outcome of each waiting job in a complete cycle of the scheduler's own program, with verdicts on
     evictions.
     """
-    made = decide(state, None)
-    if made is None:
+    decision = decide(state, None)
+    if decision is None:
         return None
     able = max(1, min(MOST_JUDGED, MOST_UNITS // max(1, len(state.units))))
     rows = []
-    for one in made.outcomes:
+    for one in decision.outcomes:
         row = CycleRow(one.job, one.outcome, one.why, one.evicts, later=one.later)
         if one.evicts and able:
             able -= 1
@@ -37,17 +37,19 @@ def cycle_of(state: State, best: Judgement, request: JudgeRequest) -> tuple[Cycl
 
 def _judged(state: State, best: Judgement, one: Outcome, request: JudgeRequest) -> Verdict | None:
     """Return the verdict on a job's evictions; None if the instance of the job lacks a victim."""
-    known = None
+    reusable = None
     if list(state.jobs) == [one.job] and request.options.flavors == "chosen":
-        asked, instance, known = state, best.instance, best.verdict
+        job_state, instance, reusable = state, best.instance, best.verdict
     elif state.again is None:
         return None
     else:
-        asked = state.again(dataclasses.replace(request.options, jobs=(one.job,), flavors="chosen"))[0]
-        instance = instance_of(asked)
+        job_state = state.again(dataclasses.replace(request.options, jobs=(one.job,), flavors="chosen"))[0]
+        instance = instance_of(job_state)
     decision = named_decision(instance, one.evicts)
     if decision is None:
         return None
-    if known is not None and best.decision is not None and known.evict == decision.evict:
-        return known
-    return guarded(asked, instance, verdict_on(asked, instance, decision, None, request.limits, known), own=True)
+    if reusable is not None and best.decision is not None and reusable.evict == decision.evict:
+        return reusable
+    return guarded(
+        job_state, instance, verdict_on(job_state, instance, decision, None, request.limits, reusable), own=True
+    )

@@ -110,8 +110,8 @@ def _index_of_level(name: str, levels: list[str]) -> int:
     """Return the index of a level, -1 for nodes. A level may be named by its last part."""
     if name == "node":
         return -1
-    found = [i for i, given in enumerate(levels) if given == name or given.endswith((f"/{name}", f"-{name}"))]
-    if len(found) != 1:
-        known = ", ".join(["node", *levels])
-        raise InvalidInput(f"free: {name!r}, expected one of {known}")
-    return found[0]
+    matches = [i for i, level in enumerate(levels) if level == name or level.endswith((f"/{name}", f"-{name}"))]
+    if len(matches) != 1:
+        choices = ", ".join(["node", *levels])
+        raise InvalidInput(f"free: {name!r}, expected one of {choices}")
+    return matches[0]

@@ -38,12 +38,12 @@ def verdict_on(
     """
     if isinstance(plan, Plan):
         return judge_decision(instance, plan, jobs=jobs, **_compared(instance), **limits)
-    meant = jobs if plan.start is None else plan.start or range(len(instance.job_priority))
+    requested = jobs if plan.start is None else plan.start or range(len(instance.job_priority))
     starts = None if plan.start is None else bool(plan.start)
     if isinstance(state.model, Snapshot) and state.model.config.fair:
         return fair_verdict(state.model, instance, plan.evict, starts)
-    compared = _compared(instance)
-    verdict = judge_decision(instance, plan.evict, jobs=meant, starts=starts, known=known, **compared, **limits)
+    objectives = _compared(instance)
+    verdict = judge_decision(instance, plan.evict, jobs=requested, starts=starts, known=known, **objectives, **limits)
     return _with_priorities(state, instance, verdict)
 
 
@@ -68,16 +68,16 @@ def _outranks(unit: Unit, job: Job) -> bool:
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:
     """Return the decision of the scheduler's own program about some jobs; None without such a program."""
-    made = decide(state, jobs)
-    if made is None or not made.outcomes:
+    decision = decide(state, jobs)
+    if decision is None or not decision.outcomes:
         return None
-    state.assumed += [note for note in made.notes if note not in state.assumed]
+    state.assumed += [note for note in decision.notes if note not in state.assumed]
     units = {name: u for u, name in enumerate(instance.unit_names)}
-    named = {name: j for j, name in enumerate(instance.job_names)}
-    if any(name not in units for name in made.evict):
+    jobs_by_name = {name: j for j, name in enumerate(instance.job_names)}
+    if any(name not in units for name in decision.evict):
         return None
-    evict = tuple(sorted(units[name] for name in made.evict))
-    return Decision(evict, tuple(sorted(named[name] for name in made.start if name in named)))
+    evict = tuple(sorted(units[name] for name in decision.evict))
+    return Decision(evict, tuple(sorted(jobs_by_name[name] for name in decision.start if name in jobs_by_name)))
 
 
 #: Verdicts that accuse the scheduler.
@@ -95,8 +95,8 @@ def guarded(state: State, instance: Instance, verdict: Verdict, own: bool) -> Ve
     if features:
         more = f" (and {len(features) - 1} more)" if len(features) > 1 else ""
         return dataclasses.replace(verdict, sentence=f"{features[0]} is not modelled{more}", witness=None, **unknown)
-    made = None if own else own_decision(state, instance, list(state.jobs))
-    if own or _same(made, verdict):
+    decision = None if own else own_decision(state, instance, list(state.jobs))
+    if own or _same(decision, verdict):
         if verdict.kind in ("ineligible", "does not start"):
             sentence = "the scheduler's own rules decide the same, and the model is narrower than these rules here"
             return dataclasses.replace(verdict, sentence=sentence, witness=None, **unknown)
@@ -104,23 +104,23 @@ def guarded(state: State, instance: Instance, verdict: Verdict, own: bool) -> Ve
             sentence = f"dominated: the scheduler's own rules decide the same, but {verdict.sentence}"
             return dataclasses.replace(verdict, kind="dominated", sentence=sentence, needless=())
         return verdict
-    if made is not None and _in_a_cycle(state, instance, verdict):
+    if decision is not None and _in_a_cycle(state, instance, verdict):
         sentence = "the scheduler decides the same in a cycle of all waiting jobs, in which others come first"
         return dataclasses.replace(verdict, sentence=sentence, witness=None, **unknown)
     return verdict
 
 
-def _same(made: Decision | None, verdict: Verdict) -> bool:
-    return made is not None and made.evict == verdict.evict and bool(made.start) == bool(verdict.jobs)
+def _same(decision: Decision | None, verdict: Verdict) -> bool:
+    return decision is not None and decision.evict == verdict.evict and bool(decision.start) == bool(verdict.jobs)
 
 
 def _in_a_cycle(state: State, instance: Instance, verdict: Verdict) -> bool:
     """Return whether the scheduler's own program evicts the same units for the only job in a complete cycle."""
-    made = decide(state, None)
+    decision = decide(state, None)
     names = {instance.unit_names[u] for u in verdict.evict}
-    if made is None or len(state.jobs) != 1:
+    if decision is None or len(state.jobs) != 1:
         return False
-    return any(one.job in state.jobs and set(one.evicts) == names for one in made.outcomes)
+    return any(one.job in state.jobs and set(one.evicts) == names for one in decision.outcomes)
 
 
 def guarded_needs(needs: Needs, unmodelled: dict[str, tuple[str, ...]]) -> Needs:

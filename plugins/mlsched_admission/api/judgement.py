@@ -60,19 +60,19 @@ class Judgement:
     permits: tuple[Permit, ...] = ()
 
     def __repr__(self) -> str:
-        said = f"{self.decision}: {self.verdict.sentence}" if self.decision else None
-        return short_repr(self, self.system, said, count_of(len(self.verdict.front), "optimal plan"))
+        outcome = f"{self.decision}: {self.verdict.sentence}" if self.decision else None
+        return short_repr(self, self.system, outcome, count_of(len(self.verdict.front), "optimal plan"))
 
     def _repr_html_(self) -> str:
         """Return an HTML table for notebooks: the verdict, the needed changes, and the plans on the front."""
         changes = [change.sentence for change in self.needs.changes]
         takes = "it starts now" if self.needs.starts_now else "; ".join(changes) or self.needs.cannot
         rows = [["decision", self.decision], ["verdict", self.verdict.sentence if self.decision else None]]
-        said = html.html_table(["", ""], [*rows, ["without eviction, it takes", takes]])
+        summary = html.html_table(["", ""], [*rows, ["without eviction, it takes", takes]])
         points = [[point.values[name] for name in self.verdict.objectives] for point in self.verdict.front]
         front = html.html_table(self.verdict.objectives, points, most=html.MAX_ROWS)
         return html.titled_block(
-            "judgement", [self.system], said, html.collapsible("plans that no other is better than", front)
+            "judgement", [self.system], summary, html.collapsible("plans that no other is better than", front)
         )
 
     @property

@@ -28,31 +28,31 @@ def questions(documents: list[Document], paths: Sequence[Paths], options: Option
     """Return the states in these documents, each with its instance; an instance's own file has an empty state."""
     own = [document for document in documents if document.what in ("own", "incident")]
     if not own:
-        made = [(state, instance_of(state)) for state in states_of(documents, options)]
-        for state, _ in made:
+        pairs = [(state, instance_of(state)) for state in states_of(documents, options)]
+        for state, _ in pairs:
             if not state.jobs:
-                held = next(iter(state.held.items()), None)
-                reason = "" if held is None else f" ({held[0]}: {held[1]})"
+                blocked = next(iter(state.held.items()), None)
+                reason = "" if blocked is None else f" ({blocked[0]}: {blocked[1]})"
                 raise InvalidInput(f"no job waits in this state{reason}; give the state of a moment in which one does")
-        return made
+        return pairs
     if len(documents) > 1:
         raise InvalidInput(f"{own[0].path}: is an instance: it is judged alone; give no other file")
-    said = []
-    loaded: Any
+    notes = []
+    content: Any
     if own[0].what == "incident":
-        loaded = incident_instance(own[0].entry)
-        said.append(f"a reported incident: the scheduler {own[0].entry.text('scheduler_did')}")
+        content = incident_instance(own[0].entry)
+        notes.append(f"a reported incident: the scheduler {own[0].entry.text('scheduler_did')}")
     else:
-        loaded, _ = load_with_hash(paths[0])
-    if not isinstance(loaded, Instance):
-        raise InvalidFile(f"{own[0].path}: kind: '{loaded.kind}', expected a state or an admission.instance")
+        content, _ = load_with_hash(paths[0])
+    if not isinstance(content, Instance):
+        raise InvalidFile(f"{own[0].path}: kind: '{content.kind}', expected a state or an admission.instance")
     state = State("mlsched")
-    state.read += said
+    state.read += notes
     state.read.append(
-        f"an instance: {count_of(len(loaded.node_free), 'node')}, {count_of(len(loaded.unit_group), 'running unit')}, "
-        f"{count_of(len(loaded.job_priority), 'waiting job')}"
+        f"an instance: {count_of(len(content.node_free), 'node')}, "
+        f"{count_of(len(content.unit_group), 'running unit')}, {count_of(len(content.job_priority), 'waiting job')}"
     )
-    return [(state, loaded)]
+    return [(state, content)]
 
 
 def moment(now: str | int | None) -> int | None:
@@ -116,12 +116,12 @@ def decided(instance: Instance, request: JudgeRequest) -> tuple[str, Plan | Deci
 
 
 def _loaded_plan(path: Paths, instance: Instance) -> Plan:
-    loaded: Any
-    loaded, answers = load_with_hash(path)
-    if isinstance(loaded, Result) and loaded.plan is not None:
-        loaded, answers = loaded.plan, loaded.instance_hash
-    if not isinstance(loaded, Plan):
+    content: Any
+    content, answers = load_with_hash(path)
+    if isinstance(content, Result) and content.plan is not None:
+        content, answers = content.plan, content.instance_hash
+    if not isinstance(content, Plan):
         raise InvalidFile(f"{shown_path(path)}: holds no admission.plan; `mlsched solve -o` writes one")
     if answers not in (None, instance.hash):
         raise InvalidFile(f"{shown_path(path)}: answers another instance (hash {str(answers)[:12]})")
-    return loaded
+    return content

@@ -82,18 +82,18 @@ def judge(
         jobs=(job,) if isinstance(job, str) else tuple(job),
     )
     documents = read_documents(states)
-    found = questions(documents, states, options)
+    instances = questions(documents, states, options)
     request = JudgeRequest(decision, rule, options, {"time_limit": time_limit, "seed": seed})
-    best = _best([_judged(state, instance, request) for state, instance in found])
-    best = _with_needs(found[0][0], best, request)
+    best = _best([_judged(state, instance, request) for state, instance in instances])
+    best = _with_needs(instances[0][0], best, request)
     if options.jobs or (decision is not None) or rule not in (None, OWN_RULES.get(best.system)):
         return best
-    return dataclasses.replace(best, cycle=cycle_of(found[0][0], best, request))
+    return dataclasses.replace(best, cycle=cycle_of(instances[0][0], best, request))
 
 
 @validate_arguments
 def certify_judgement(
-    found: Judgement,
+    judgement: Judgement,
     folder: Paths,
     *,
     time_limit: Positive | None = None,
@@ -102,7 +102,7 @@ def certify_judgement(
     """Prove the front of a judgement whole, in a folder that anyone can check; see `certify_front`.
 
     Args:
-        found: the judgement. The folder's instance has the jobs alone that were asked about.
+        judgement: the judgement. The folder's instance has the jobs alone that were asked about.
         folder: where the proof goes; there must be none of that name yet.
         time_limit: wall seconds for the proof.
         progress: called with a line that says how far the proof is.
@@ -111,10 +111,10 @@ def certify_judgement(
         InvalidInput: the folder exists, or the front is not complete.
         BackendError: no proof is found in time.
     """
-    verdict = found.verdict
+    verdict = judgement.verdict
     if not verdict.complete:
         raise InvalidInput("the front is not complete, so it cannot be certified; give the judgement more time")
-    question, plans = front_question(found.instance, verdict)
+    question, plans = front_question(judgement.instance, verdict)
     return certify_front(
         question,
         plans,
@@ -150,19 +150,19 @@ def _judged(state: State, instance: Instance, request: JudgeRequest) -> Judgemen
         if rule is not None and rule == OWN_RULES.get(state.system)
         else None
     )
-    made = ("by " + str(rule), own) if own is not None else decided(instance, request)
+    origin_and_decision = ("by " + str(rule), own) if own is not None else decided(instance, request)
     if line := _foreign_rule(state.system, rule):
         state.assume(line)
     # Without a decision, the reference of the front is to evict nobody.
-    plan = Decision(()) if made is None else made[1]
+    plan = Decision(()) if origin_and_decision is None else origin_and_decision[1]
     verdict = verdict_on(state, instance, plan, jobs, request.limits)
-    if made is not None:
+    if origin_and_decision is not None:
         verdict = guarded(state, instance, verdict, own is not None)
     return Judgement(
         instance,
         verdict,
         Needs((), starts_now=False),
-        None if made is None else made[0],
+        None if origin_and_decision is None else origin_and_decision[0],
         state.system,
         tuple(state.read),
         tuple(state.assumed),
@@ -180,15 +180,17 @@ def _foreign_rule(system: str, rule: str | None) -> str:
     return f"rule: {rule} copies {name}, and the state is of {own}, which may decide differently"
 
 
-def _best(judged: list[Judgement]) -> Judgement:
+def _best(judgements: list[Judgement]) -> Judgement:
     """Return, over the combinations of flavors, the judgement with most starting jobs, then the best verdict."""
-    if len(judged) == 1:
-        return judged[0]
-    best = max(judged, key=_worth)
-    others = [one for one in judged if one is not best]
-    line = f"{len(judged)} combinations of flavors were asked about; shown is the one in which the decision fares best"
+    if len(judgements) == 1:
+        return judgements[0]
+    best = max(judgements, key=_worth)
+    others = [one for one in judgements if one is not best]
+    line = (
+        f"{len(judgements)} combinations of flavors were asked about; shown is the one in which the decision fares best"
+    )
     if best.decision is None:
-        line = f"{len(judged)} combinations of flavors were asked about; shown is the best one"
+        line = f"{len(judgements)} combinations of flavors were asked about; shown is the best one"
     better = [one for one in others if _beats(one.verdict.front, best.verdict)]
     if best.decision is None or best.verdict.kind != "on the front" or not better:
         return dataclasses.replace(best, assumed=(*best.assumed, line))
@@ -207,11 +209,13 @@ def _worth(one: Judgement) -> tuple[Any, ...]:
     point.
     """
     front = one.verdict.front
-    started = max((int(point.plan.start.sum()) for point in front), default=0)
+    start_count = max((int(point.plan.start.sum()) for point in front), default=0)
     cost = tuple(-front[0].values[name] for name in one.verdict.objectives) if front else ()
     kind = _KINDS.index(one.verdict.kind)
     return (
-        (started, -front[0].values["top_priority"] if front else 0, cost) if one.decision is None else (kind, started)
+        (start_count, -front[0].values["top_priority"] if front else 0, cost)
+        if one.decision is None
+        else (kind, start_count)
     )
 
 

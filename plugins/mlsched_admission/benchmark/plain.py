@@ -61,10 +61,10 @@ class _Plain:
     def _one_domain(self, level: int, coming: list[tuple[Any, int, int]]) -> None:
         """Put all arriving pods in one domain of the level. coming: (variable, its largest value, node)."""
         domain = self.instance.node_domain[level].tolist()
-        chosen = {d: self.model.new_bool_var("") for d in set(domain)}
-        self.model.add_at_most_one(chosen.values())
+        in_domain = {d: self.model.new_bool_var("") for d in set(domain)}
+        self.model.add_at_most_one(in_domain.values())
         for variable, most, n in coming:
-            self.model.add(variable <= (most * chosen[domain[n]] if domain[n] >= 0 else 0))
+            self.model.add(variable <= (most * in_domain[domain[n]] if domain[n] >= 0 else 0))
 
     def _moves(self, nodes: range) -> None:
         instance, model = self.instance, self.model
@@ -75,9 +75,9 @@ class _Plain:
                 model.add(m == 0)
         for p, u in enumerate(instance.pod_unit.tolist()):
             model.add(sum(self.to[p, n] for n in nodes) == self.move[u])
-            chosen = int(instance.pod_set[p])
+            node_set = int(instance.pod_set[p])
             for n in nodes:
-                if chosen >= 0 and not instance.node_sets[chosen, n]:
+                if node_set >= 0 and not instance.node_sets[node_set, n]:
                     model.add(self.to[p, n] == 0)
         for u, level in enumerate(instance.unit_level.tolist()):
             if level >= 0:
@@ -91,15 +91,15 @@ class _Plain:
             for r in range(len(instance.resources)):
                 needed: Any = sum(int(d[r]) * self.put[k, n] for k, d in enumerate(instance.shape_demand))
                 needed += sum(int(d[r]) * self.to[p, n] for p, d in enumerate(instance.pod_demand))
-                gone = [(p, units[p]) for p in range(len(hosts)) if hosts[p] == n]
-                given = sum(int(instance.pod_demand[p, r]) * (self.evict[u] + self.move[u]) for p, u in gone)
+                leaving = [(p, units[p]) for p in range(len(hosts)) if hosts[p] == n]
+                released = sum(int(instance.pod_demand[p, r]) * (self.evict[u] + self.move[u]) for p, u in leaving)
                 there = int(instance.node_free[n, r] + instance.node_draining[n, r])
                 if there >= 0:
-                    self.model.add(needed <= there + given)
+                    self.model.add(needed <= there + released)
                 elif not isinstance(needed, int):  # over-committed: only pods that request the resource must fit
                     comes = self.model.new_bool_var("")
                     self.model.add(needed == 0).only_enforce_if(~comes)
-                    self.model.add(needed <= there + given).only_enforce_if(comes)
+                    self.model.add(needed <= there + released).only_enforce_if(comes)
 
     def _evictions(self) -> None:
         instance, model = self.instance, self.model
@@ -113,12 +113,12 @@ class _Plain:
             anybody = model.new_bool_var("")
             model.add_max_equality(anybody, [self.evict[u] for u in units])
             model.add(staying >= int(instance.group_min[group])).only_enforce_if(anybody, ~self.whole[group])
-        for h, left in enumerate(instance.limit_left.tolist()):
+        for h, remaining in enumerate(instance.limit_left.tolist()):
             use: Any = sum(int(c) * s for c, s in zip(instance.limit_job[h], self.start, strict=True))
-            given = sum(int(c) * x for c, x in zip(instance.limit_unit[h], self.evict, strict=True))
+            released = sum(int(c) * x for c, x in zip(instance.limit_unit[h], self.evict, strict=True))
             for c, s in zip(instance.limit_job[h], self.start, strict=True):
                 if c:
-                    model.add(use <= left + given).only_enforce_if(s)
+                    model.add(use <= remaining + released).only_enforce_if(s)
 
     def _quotas(self) -> None:
         instance, model = self.instance, self.model
@@ -152,27 +152,29 @@ class _Plain:
             self._order(set(path))
 
     def _subtree(self, q: int, f: int) -> int:
-        shared = sum(self._subtree(c, f) - self._local(c, f) for c in self.children[q])
-        return int(self.instance.quota_nominal[q, f]) + shared
+        from_children = sum(self._subtree(c, f) - self._local(c, f) for c in self.children[q])
+        return int(self.instance.quota_nominal[q, f]) + from_children
 
     def _local(self, q: int, f: int) -> int:
         lend = int(self.instance.quota_lend[q, f])
         return 0 if lend < 0 else max(0, self._subtree(q, f) - lend)
 
-    def _usage(self, q: int, f: int, kept: int = -1, started: bool = True) -> Any:
+    def _usage(self, q: int, f: int, staying_unit: int = -1, with_starts: bool = True) -> Any:
         instance = self.instance
         usage: Any = int(instance.quota_used[q, f])
         for u, x in enumerate(self.evict):
-            if u != kept and instance.unit_queue[u] == q:
+            if u != staying_unit and instance.unit_queue[u] == q:
                 usage -= int(instance.unit_use[u, f]) * x
         for j, s in enumerate(self.start):
-            if started and instance.job_queue[j] == q:
+            if with_starts and instance.job_queue[j] == q:
                 usage += int(instance.job_use[j, f]) * s
         for c in self.children[q]:
             most = int(instance.quota_used.sum() + instance.job_use.sum())
-            shared = self.model.new_int_var(0, most, "")
-            self.model.add_max_equality(shared, [0, self._usage(c, f, kept, started) - self._local(c, f)])
-            usage += shared
+            from_children = self.model.new_int_var(0, most, "")
+            self.model.add_max_equality(
+                from_children, [0, self._usage(c, f, staying_unit, with_starts) - self._local(c, f)]
+            )
+            usage += from_children
         return usage
 
     def _order(self, own: set[int]) -> None:
@@ -191,17 +193,17 @@ class _Plain:
                 below |= last(c)
             if q in own:
                 return below
-            chosen = {}
+            last_victims = {}
             for u, before in below.items():
-                chosen[u] = self.model.new_bool_var("")
-                self.model.add_implication(chosen[u], before)
+                last_victims[u] = self.model.new_bool_var("")
+                self.model.add_implication(last_victims[u], before)
                 over = [self.model.new_bool_var("") for _ in flavors]
                 for f, o in zip(flavors, over, strict=True):
-                    self.model.add(self._usage(q, f, u, started=False) > self._subtree(q, f)).only_enforce_if(o)
-                self.model.add_bool_or([~chosen[u], *over])
+                    self.model.add(self._usage(q, f, u, with_starts=False) > self._subtree(q, f)).only_enforce_if(o)
+                self.model.add_bool_or([~last_victims[u], *over])
             for u in below:
-                self.model.add_bool_or([~self.evict[u], *chosen.values()])
-            return chosen
+                self.model.add_bool_or([~self.evict[u], *last_victims.values()])
+            return last_victims
 
         for root in self.children[-1]:
             last(root)
@@ -238,10 +240,10 @@ def _top(plain: _Plain) -> Any:
 
 def _over_budgets(plain: _Plain) -> Any:
     total: Any = 0
-    for covers, left in zip(plain.instance.pod_budget, plain.instance.budget_left.tolist(), strict=True):
+    for covers, remaining in zip(plain.instance.pod_budget, plain.instance.budget_left.tolist(), strict=True):
         over = plain.model.new_int_var(0, int(covers.sum()), "")
         disturbed = sum(plain.evict[u] + plain.move[u] for u in plain.instance.pod_unit[covers == 1].tolist())
-        plain.model.add(over >= disturbed - left)
+        plain.model.add(over >= disturbed - remaining)
         total += over
     return total
 

@@ -100,14 +100,14 @@ class Stated:
         inside: dict[int, list[int]] = defaultdict(list)
         for n, y in pods:
             inside[int(self.instance.node_domain[level, n])].append(y)
-        chosen = {d: self.formula.variable(f"{who} is in domain {d}") for d in sorted(inside) if d >= 0}
-        self.formula.at_most(rule, [(1, c) for c in chosen.values()], 1)
+        in_domain = {d: self.formula.variable(f"{who} is in domain {d}") for d in sorted(inside) if d >= 0}
+        self.formula.at_most(rule, [(1, c) for c in in_domain.values()], 1)
         for d, variables in sorted(inside.items()):
             for y in variables:
                 if d < 0:
                     self.formula.at_most(rule, [(1, y)], 0)
                 else:
-                    self.formula.implies(rule, y, chosen[d])
+                    self.formula.implies(rule, y, in_domain[d])
 
     def _moves(self) -> None:
         """State rule 3."""
@@ -121,8 +121,8 @@ class Stated:
         for p, u in enumerate(pods):
             if u not in self.move:
                 continue
-            chosen = int(instance.pod_set[p])
-            able = [n for n in range(len(instance.node_free)) if chosen < 0 or int(instance.node_sets[chosen, n])]
+            node_set = int(instance.pod_set[p])
+            able = [n for n in range(len(instance.node_free)) if node_set < 0 or int(instance.node_sets[node_set, n])]
             to = [formula.variable(f"pod {p} moves to node {n}") for n in able]
             for n, w in zip(able, to, strict=True):
                 self.coming[n].append((instance.pod_demand[p].tolist(), w))
@@ -147,16 +147,16 @@ class Stated:
                         for variable in [self.evict[u], *([self.move[u]] if u in self.move else [])]:
                             released[variable] += int(instance.pod_demand[p, r])
                 there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r])
-                given = [(-a, x) for x, a in released.items()]
+                released_terms = [(-a, x) for x, a in released.items()]
                 if there >= 0:
-                    self.formula.at_most(f"rule 4: {resource}", [*needed, *given], there)
+                    self.formula.at_most(f"rule 4: {resource}", [*needed, *released_terms], there)
                     continue
                 # Over-committed: needed - given <= there if an arriving job requests the resource. If this job does not
                 # arrive, the row states needed - given <= 0, which follows from the row of any job that does.
                 for d, y in needed:
                     if d:
                         terms = [(c - there, t) if t == y else (c, t) for c, t in needed]
-                        self.formula.at_most(f"rule 4: {resource}", [*terms, *given], 0)
+                        self.formula.at_most(f"rule 4: {resource}", [*terms, *released_terms], 0)
 
     def _evictions(self) -> None:
         """State rule 5 for jobs that may evict in any case; the others are in `state_quotas`."""
@@ -172,7 +172,7 @@ class Stated:
         members: dict[int, list[int]] = defaultdict(list)
         for u, group in enumerate(instance.unit_group.tolist()):
             members[group].append(u)
-        found = []
+        gangs = []
         for group, units in sorted(members.items()):
             if len(units) == 1:
                 continue  # evicted or not, it is complete
@@ -183,25 +183,25 @@ class Stated:
             spare = max(0, size - int(instance.group_min[group]))
             terms = [(max(1, pods[u]), self.evict[u]) for u in units]
             formula.at_most("rule 6: enough of a gang stays", [*terms, (spare - size, whole)], spare)
-            found.append((whole, len(units)))
-        return found
+            gangs.append((whole, len(units)))
+        return gangs
 
     def _limits(self) -> None:
         """State rule 7."""
         instance = self.instance
-        for h, left in enumerate(instance.limit_left.tolist()):
+        for h, remaining in enumerate(instance.limit_left.tolist()):
             use = [(int(instance.limit_job[h, j]), s) for j, s in enumerate(self.start)]
-            given = [(-int(instance.limit_unit[h, u]), x) for u, x in enumerate(self.evict)]
-            if left >= 0:
-                self.formula.at_most("rule 7: limits", [*use, *given], left)
+            released = [(-int(instance.limit_unit[h, u]), x) for u, x in enumerate(self.evict)]
+            if remaining >= 0:
+                self.formula.at_most("rule 7: limits", [*use, *released], remaining)
                 continue
             # Exceeded already: use - given <= left if a job starts that uses the limit. If this job waits, the row
             # states use - given <= 0. This is true if all such jobs wait, and follows from the row of any other that
             # starts.
             for c, s in use:
                 if c:
-                    terms = [(d - left, t) if t == s else (d, t) for d, t in use]
-                    self.formula.at_most("rule 7: limits", [*terms, *given], 0)
+                    terms = [(d - remaining, t) if t == s else (d, t) for d, t in use]
+                    self.formula.at_most("rule 7: limits", [*terms, *released], 0)
 
     def rank(self) -> Cost:
         """Return the waiting rank (rule 10): the sum of all weights, less those of the jobs that start."""
@@ -259,21 +259,21 @@ def _over_budgets(instance: Instance) -> int:
     movable = {u for u, can in enumerate(instance.unit_movable.tolist()) if can}
     pods = [p for p, u in enumerate(instance.pod_unit.tolist()) if u in movable | set(_able(instance))]
     budgets = zip(instance.pod_budget, instance.budget_left.tolist(), strict=True)
-    return sum(max(0, sum(int(covers[p]) for p in pods) - left) for covers, left in budgets)
+    return sum(max(0, sum(int(covers[p]) for p in pods) - remaining) for covers, remaining in budgets)
 
 
 def _budget_terms(stated: Stated) -> list[Term]:
     """Return one variable for each pod beyond a budget."""
     instance, terms = stated.instance, list[Term]()
-    for b, (covers, left) in enumerate(zip(instance.pod_budget, instance.budget_left.tolist(), strict=True)):
+    for b, (covers, remaining) in enumerate(zip(instance.pod_budget, instance.budget_left.tolist(), strict=True)):
         disturbed: Counter[int] = Counter()
         for p, u in enumerate(instance.pod_unit.tolist()):
             for variable in [stated.evict[u], *([stated.move[u]] if u in stated.move else [])]:
                 disturbed[variable] += int(covers[p])
-        most = max(0, sum(int(c) for c in covers) - left)
+        most = max(0, sum(int(c) for c in covers) - remaining)
         over = [stated.formula.variable(f"budget {b} is exceeded by at least {i + 1}") for i in range(most)]
-        counted = [*((c, x) for x, c in disturbed.items()), *((-1, o) for o in over)]
-        stated.formula.at_most("budgets", counted, left)
+        weighted = [*((c, x) for x, c in disturbed.items()), *((-1, o) for o in over)]
+        stated.formula.at_most("budgets", weighted, remaining)
         terms += [(1, o) for o in over]
     return terms
 
@@ -283,7 +283,7 @@ def _victims(stated: Stated) -> list[Term]:
 
 
 def _lost(stated: Stated) -> list[Term]:
-    return [(int(lost), x) for lost, x in zip(stated.instance.unit_lost, stated.evict, strict=True)]
+    return [(int(loss), x) for loss, x in zip(stated.instance.unit_lost, stated.evict, strict=True)]
 
 
 def _top(stated: Stated) -> list[Term]:

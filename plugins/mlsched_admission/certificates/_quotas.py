@@ -19,12 +19,12 @@ Amount = tuple[list[Term], int]
 
 def state_quotas(formula: Formula, instance: Instance, start: list[int], evict: list[int]) -> None:
     """Add the constraints of quotas to a formula with these variables of jobs and units."""
-    said = _Quotas(formula, instance, start, evict)
+    rows = _Quotas(formula, instance, start, evict)
     for j in range(len(start)):
-        said.limits(j)
-    said.without_borrowing()
+        rows.limits(j)
+    rows.without_borrowing()
     if instance.above_nominal:
-        said.order()
+        rows.order()
 
 
 class _Quotas:
@@ -46,8 +46,8 @@ class _Quotas:
         return 0 if lend < 0 else max(0, self._subtree(q, f) - lend)
 
     def _subtree(self, q: int, f: int) -> int:
-        shared = sum(self._subtree(c, f) - self._local(c, f) for c in self._children(q))
-        return int(self.instance.quota_nominal[q, f]) + shared
+        from_children = sum(self._subtree(c, f) - self._local(c, f) for c in self._children(q))
+        return int(self.instance.quota_nominal[q, f]) + from_children
 
     def _allowed(self, q: int, f: int) -> int | None:
         if self.parent[q] < 0:
@@ -64,13 +64,13 @@ class _Quotas:
 
     # --- numbers that depend on the plan ------------------------------------------------------------------------------
 
-    def _own(self, q: int, f: int, kept: int = -1) -> Amount:
+    def _own(self, q: int, f: int, staying_unit: int = -1) -> Amount:
         instance = self.instance
         terms = [(int(instance.job_use[j, f]), s) for j, s in enumerate(self.start) if int(instance.job_queue[j]) == q]
         terms += [
             (-int(instance.unit_use[u, f]), x)
             for u, x in enumerate(self.evict)
-            if u != kept and int(instance.unit_queue[u]) == q
+            if u != staying_unit and int(instance.unit_queue[u]) == q
         ]
         return [(c, x) for c, x in terms if c], int(instance.quota_used[q, f])
 
@@ -126,10 +126,10 @@ class _Quotas:
         """State rule 8."""
         for f in self._uses(j):
             for q in self._path(int(self.instance.job_queue[j])):
-                if (allowed := self._allowed(q, f)) is not None:
+                if (limit := self._allowed(q, f)) is not None:
                     terms, constant = self._at_least(q, f)
-                    excess = max(0, _largest(terms, constant) - allowed)
-                    self._where("rule 8: quotas", self.start[j], terms, allowed - constant, excess)
+                    excess = max(0, _largest(terms, constant) - limit)
+                    self._where("rule 8: quotas", self.start[j], terms, limit - constant, excess)
 
     def without_borrowing(self) -> None:
         """State rule 5 for jobs that may evict if they end without borrowing."""
@@ -154,8 +154,8 @@ class _Quotas:
     def order(self) -> None:
         """State rule 9, for job 0, the only one."""
         queue, uses = int(self.instance.job_queue[0]), self._uses(0)
-        named = [f for f in self.flavors if int(self.instance.contested[f])]
-        flavors = named or [f for f in uses if self._lacks(queue, f)] or uses
+        contested = [f for f in self.flavors if int(self.instance.contested[f])]
+        flavors = contested or [f for f in uses if self._lacks(queue, f)] or uses
         for u, x in enumerate(self.evict):
             if not any(int(self.instance.unit_use[u, f]) for f in flavors):
                 self.formula.at_most("rule 9: victims use what the job lacks", [(1, x)], 0)
@@ -166,7 +166,7 @@ class _Quotas:
     def _lacks(self, queue: int, f: int) -> bool:
         more = {queue: int(self.instance.job_use[0, f])}
         limits = [(self._now(q, f, more), self._allowed(q, f)) for q in self._path(queue)]
-        return any(allowed is not None and now > allowed for now, allowed in limits)
+        return any(limit is not None and now > limit for now, limit in limits)
 
     def _last(self, q: int, flavors: list[int], own: list[int]) -> dict[int, int]:
         """Return unit -> the variable that is 1 if it may be the last victim below queue q."""
@@ -201,7 +201,7 @@ def _largest(terms: list[Term], constant: int) -> int:
 
 def _joined(terms: list[Term]) -> list[Term]:
     """Merge terms of the same variable."""
-    added: dict[int, int] = {}
+    sums: dict[int, int] = {}
     for a, x in terms:
-        added[x] = added.get(x, 0) + a
-    return [(a, x) for x, a in added.items()]
+        sums[x] = sums.get(x, 0) + a
+    return [(a, x) for x, a in sums.items()]

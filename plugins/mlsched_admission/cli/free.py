@@ -14,25 +14,31 @@ if TYPE_CHECKING:
     from mlsched_admission.api.free import Freeing
 
 
-def free(states: Sequence[Path], wanted: str, time_limit: float | None, seed: int, *, as_json: bool) -> None:
+def free(states: Sequence[Path], request: str, time_limit: float | None, seed: int, *, as_json: bool) -> None:
     """Print the cheapest ways to free nodes or domains. wanted: "rack=2"."""
     import mlsched_admission
 
-    level, equals, number = wanted.rpartition("=")
+    level, equals, number = request.rpartition("=")
     if not equals or not level or not number.isdecimal() or len(number) > 3:
-        raise InvalidInput(f"--free: {wanted!r}, expected LEVEL=NUMBER; write node=4 or rack=2")
+        raise InvalidInput(f"--free: {request!r}, expected LEVEL=NUMBER; write node=4 or rack=2")
     with waiting("freeing", time_limit), only_documents():
-        found = mlsched_admission.free_nodes(*states, level=level, most=int(number), time_limit=time_limit, seed=seed)
-    emit(as_json, found.to_json, lambda: _screen(found))
+        freeing = mlsched_admission.free_nodes(*states, level=level, most=int(number), time_limit=time_limit, seed=seed)
+    emit(as_json, freeing.to_json, lambda: _screen(freeing))
 
 
-def _screen(found: Freeing) -> list[Any]:
-    document = found.to_json()
+def _screen(freeing: Freeing) -> list[Any]:
+    document = freeing.to_json()
     rows = [
-        [str(way.count), found.cost(way), *(short_list(row[k]) if row[k] else "" for k in ("nodes", "moves", "evicts"))]
-        for way, row in zip(found.ways, document["ways"], strict=True)
+        [
+            str(way.count),
+            freeing.cost(way),
+            *(short_list(row[k]) if row[k] else "" for k in ("nodes", "moves", "evicts")),
+        ]
+        for way, row in zip(freeing.ways, document["ways"], strict=True)
     ]
-    title = f"whole {found.level}s to free" if found.level == "node" else f"domains of level {found.level} to free"
+    title = (
+        f"whole {freeing.level}s to free" if freeing.level == "node" else f"domains of level {freeing.level} to free"
+    )
     return [
         table(title, ["free", "cost", "nodes", "moves", "evicts"], rows),
         "Every unit may move to any node on which it fits; evictions only if moves do not suffice.",

@@ -122,7 +122,7 @@ def judge(
     if certify is not None:
         api.check_folder(certify, output)
     with waiting("judging", time_limit), only_documents():
-        found = mlsched_admission.judge(
+        judgement = mlsched_admission.judge(
             *states,
             decision=decision,
             rule=rule,
@@ -136,31 +136,31 @@ def judge(
             seed=seed,
         )
     if output is not None:
-        api.save(_shared(found, anonymous).instance, output)
+        api.save(_shared(judgement, anonymous).instance, output)
     certificate, unproved = (
-        (None, None) if certify is None else _certified(_shared(found, anonymous), certify, time_limit)
+        (None, None) if certify is None else _certified(_shared(judgement, anonymous), certify, time_limit)
     )
-    document = lambda: {**found.to_json(), **({} if certificate is None else {"certificate": certificate})}  # noqa: E731
-    emit(as_json, document, lambda: _screen(found, certificate))
+    document = lambda: {**judgement.to_json(), **({} if certificate is None else {"certificate": certificate})}  # noqa: E731
+    emit(as_json, document, lambda: _screen(judgement, certificate))
     if unproved is not None:
         raise unproved
-    if not found.accepted:
-        raise ChecksFailed(f"{found.verdict.kind}: {one_line(_sentence(found), 200)}")
+    if not judgement.accepted:
+        raise ChecksFailed(f"{judgement.verdict.kind}: {one_line(_sentence(judgement), 200)}")
 
 
-def _shared(found: Judgement, anonymous: bool) -> Judgement:
+def _shared(judgement: Judgement, anonymous: bool) -> Judgement:
     """Return the judgement for files: with --anonymous, of an instance without names."""
     if not anonymous:
-        return found
+        return judgement
     from dataclasses import replace
 
     from mlsched_admission.instances.anonymous import anonymous as without_names
 
-    return replace(found, instance=without_names(found.instance))
+    return replace(judgement, instance=without_names(judgement.instance))
 
 
 def _certified(
-    found: Judgement, folder: Path, time_limit: float | None
+    judgement: Judgement, folder: Path, time_limit: float | None
 ) -> tuple[dict[str, Any] | None, MlschedError | None]:
     """Prove the front in a folder; return the proof or None, and the reason of a failure."""
     import mlsched_admission
@@ -168,31 +168,31 @@ def _certified(
 
     try:
         with waiting(f"certifying in {folder}", time_limit) as progress, only_documents():
-            checked = mlsched_admission.certify_judgement(found, folder, time_limit=time_limit, progress=progress)
+            checked = mlsched_admission.certify_judgement(judgement, folder, time_limit=time_limit, progress=progress)
     except MlschedError as error:
         return None, error
     return document(folder, checked), None
 
 
-def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
-    rows = [("asked", _jobs(found))]
-    if found.decision is not None:
-        rows += _verdict(found)
-    rows += [("why it waits", found.why)] if found.why else []
+def _screen(judgement: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
+    rows = [("asked", _jobs(judgement))]
+    if judgement.decision is not None:
+        rows += _verdict(judgement)
+    rows += [("why it waits", judgement.why)] if judgement.why else []
     if certificate is not None:
         folder = certificate["folder"]
         rows.append(("certificate", f"{folder}: certified: the front below is whole; mlsched check {folder}"))
-    basis = [("read", line) for line in found.read]
-    basis += _cut([("assumed", line) for line in found.assumed])
-    basis += _cut([("not modelled", f"{job}: {line}") for job, lines in found.unmodelled.items() for line in lines])
-    return [_grid(rows), *_front(found), *_cycle(found), _grid(_needs(found)), "", _grid(basis)]
+    basis = [("read", line) for line in judgement.read]
+    basis += _cut([("assumed", line) for line in judgement.assumed])
+    basis += _cut([("not modelled", f"{job}: {line}") for job, lines in judgement.unmodelled.items() for line in lines])
+    return [_grid(rows), *_front(judgement), *_cycle(judgement), _grid(_needs(judgement)), "", _grid(basis)]
 
 
-def _cycle(found: Judgement) -> list[Any]:
+def _cycle(judgement: Judgement) -> list[Any]:
     """Return the outcome of every waiting job in a complete cycle, preemptors first."""
-    if found.cycle is None or len(found.cycle) < 2:
+    if judgement.cycle is None or len(judgement.cycle) < 2:
         return []
-    line = sorted(found.cycle, key=lambda row: (not row.evicts, row.outcome != "starts"))
+    line = sorted(judgement.cycle, key=lambda row: (not row.evicts, row.outcome != "starts"))
     rows = [
         [
             row.job,
@@ -202,29 +202,29 @@ def _cycle(found: Judgement) -> list[Any]:
         ]
         for row in line[:MOST_POINTS]
     ]
-    shown = table("one cycle", ["job", "outcome", "evicts", "verdict"], rows)
+    outcomes = table("one cycle", ["job", "outcome", "evicts", "verdict"], rows)
     more = len(line) - MOST_POINTS
-    return [shown, f"and {more} more waiting jobs (--json lists them)"] if more > 0 else [shown]
+    return [outcomes, f"and {more} more waiting jobs (--json lists them)"] if more > 0 else [outcomes]
 
 
-def _verdict(found: Judgement) -> list[tuple[str, str]]:
-    verdict = found.verdict
-    rows = [("decision", f"{found.decision}: evicts {short_list(_gone(found, verdict.evict))}")]
-    rows.append(("verdict", f"{verdict.kind.upper()}: {_sentence(found)}"))
+def _verdict(judgement: Judgement) -> list[tuple[str, str]]:
+    verdict = judgement.verdict
+    rows = [("decision", f"{judgement.decision}: evicts {short_list(_gone(judgement, verdict.evict))}")]
+    rows.append(("verdict", f"{verdict.kind.upper()}: {_sentence(judgement)}"))
     if len({why for _, why in verdict.ineligible}) > 1:  # the verdict has one reason only
         others = verdict.ineligible[1:MOST_NAMES]
-        rows += [("", f"{named(found.instance.unit_names, [u])[0]}: {why}") for u, why in others]
+        rows += [("", f"{named(judgement.instance.unit_names, [u])[0]}: {why}") for u, why in others]
     if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
         plan = verdict.witness.plan
-        moved = found.instance.moved(plan.move)
-        moves = f", moves {short_list(named(found.instance.unit_names, moved))}" if moved else ""
-        rows.append(("instead", f"evicts {short_list(_gone(found, plan.evict.nonzero()[0].tolist()))}{moves}"))
+        moved_units = judgement.instance.moved(plan.move)
+        moves = f", moves {short_list(named(judgement.instance.unit_names, moved_units))}" if moved_units else ""
+        rows.append(("instead", f"evicts {short_list(_gone(judgement, plan.evict.nonzero()[0].tolist()))}{moves}"))
     return [*rows, ("proof", verdict.proof)] if verdict.proof else rows
 
 
-def _sentence(found: Judgement) -> str:
+def _sentence(judgement: Judgement) -> str:
     """Return the verdict's sentence, which may begin with its kind."""
-    return found.verdict.sentence.removeprefix(f"{found.verdict.kind}: ")
+    return judgement.verdict.sentence.removeprefix(f"{judgement.verdict.kind}: ")
 
 
 def _grid(rows: list[tuple[str, str]]) -> Any:
@@ -246,14 +246,14 @@ def _cut(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return rows if more <= 0 else [*rows[:MOST_LINES], (rows[0][0], f"and {more} more (--json lists them)")]
 
 
-def _gone(found: Judgement, units: Iterable[int]) -> list[str]:
+def _gone(judgement: Judgement, units: Iterable[int]) -> list[str]:
     """Return the names of evicted units; a completely evicted gang by its own name, once."""
-    instance, gone = found.instance, set(units)
+    instance, leaving = judgement.instance, set(units)
     names: dict[str, None] = {}
-    for unit in sorted(gone):
+    for unit in sorted(leaving):
         gang = int(instance.unit_group[unit])
         whole = (instance.unit_group == gang).nonzero()[0].tolist()
-        is_gang = len(whole) > 1 and gone.issuperset(whole) and instance.group_names
+        is_gang = len(whole) > 1 and leaving.issuperset(whole) and instance.group_names
         names[instance.group_names[gang] if is_gang else named(instance.unit_names, [unit])[0]] = None
     return list(names)
 
@@ -273,24 +273,24 @@ def short_list(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _jobs(found: Judgement) -> str:
-    instance = found.instance
-    asked = list(found.needs.jobs or range(len(instance.job_priority)))
-    names = named(instance.job_names, asked)
+def _jobs(judgement: Judgement) -> str:
+    instance = judgement.instance
+    jobs = list(judgement.needs.jobs or range(len(instance.job_priority)))
+    names = named(instance.job_names, jobs)
     return short_list(
-        [f"{name} (priority {int(instance.job_priority[j])})" for name, j in zip(names, asked, strict=True)]
+        [f"{name} (priority {int(instance.job_priority[j])})" for name, j in zip(names, jobs, strict=True)]
     )
 
 
-def _needs(found: Judgement) -> list[tuple[str, str]]:
+def _needs(judgement: Judgement) -> list[tuple[str, str]]:
     """Return the changes with which the jobs start without evictions."""
-    label, needs = "it would take", found.needs
+    label, needs = "it would take", judgement.needs
     if needs.starts_now:
         return [(label, "nothing: it starts now, and nobody is evicted")]
     rows = [(label, change.sentence) for change in needs.changes[:MOST_CHANGES]]
     if (more := len(needs.changes) - MOST_CHANGES) > 0:
         rows.append((label, f"or one of {more} other changes (--json lists them)"))
-    rows += [("or, evicting", f"{one.sentence}: evicts {short_list(list(one.evicts))}") for one in found.permits]
+    rows += [("or, evicting", f"{one.sentence}: evicts {short_list(list(one.evicts))}") for one in judgement.permits]
     if needs.cannot:
         rows.append(("cannot", needs.cannot))
     if rows and needs.proof:
@@ -298,24 +298,24 @@ def _needs(found: Judgement) -> list[tuple[str, str]]:
     return rows or [(label, "no change was found within the limits; give it more time")]
 
 
-def _front(found: Judgement) -> list[Any]:
+def _front(judgement: Judgement) -> list[Any]:
     """Return the undominated plans, one row each."""
-    verdict = found.verdict
+    verdict = judgement.verdict
     if not verdict.front:
         return []
     rows = []
     for point in verdict.front[:MOST_POINTS]:
-        mark = "*" if found.decision is not None and point.values == verdict.values else ""
+        mark = "*" if judgement.decision is not None and point.values == verdict.values else ""
         figures = [
             number(point.values[name] / 60 if name == "lost" else point.values[name]) for name in verdict.objectives
         ]
-        start = point.plan.start[list(found.needs.jobs)]
+        start = point.plan.start[list(judgement.needs.jobs)]
         waits = "" if start.all() else " (not all start)" if start.any() else " (nothing starts)"
-        gone = short_list(_gone(found, point.plan.evict.nonzero()[0].tolist()))
-        rows.append([f"{gone}{mark}{waits}", *figures])
+        evicted_names = short_list(_gone(judgement, point.plan.evict.nonzero()[0].tolist()))
+        rows.append([f"{evicted_names}{mark}{waits}", *figures])
     title = "front" + (", complete" if verdict.complete else ", as far as it was found")
-    title += " in the model, which leaves a feature out" if found.unmodelled else ""
+    title += " in the model, which leaves a feature out" if judgement.unmodelled else ""
     more = len(verdict.front) - MOST_POINTS
-    heads = {**_HEADS, "lost": f"{found.counted}-min lost"}
-    shown = table(title, ["evicts", *(heads.get(name, name) for name in verdict.objectives)], rows)
-    return [shown, f"and {more} more plans (--json lists them)"] if more > 0 else [shown]
+    heads = {**_HEADS, "lost": f"{judgement.counted}-min lost"}
+    plans = table(title, ["evicts", *(heads.get(name, name) for name in verdict.objectives)], rows)
+    return [plans, f"and {more} more plans (--json lists them)"] if more > 0 else [plans]

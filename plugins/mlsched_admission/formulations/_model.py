@@ -74,8 +74,8 @@ class Model:
         self.start = {j: variable("start", j, high=len(jobs)) for j, jobs in self.alike.items()}
         self.move = {int(u): variable("move", int(u)) for u in np.flatnonzero(instance.unit_movable == 1)}
         useful = self._useful()
-        shared = {b: variable("evict", b) for b in dict.fromkeys(bundles[useful].tolist())}
-        self.evict = {u: shared[int(bundles[u])] for u in useful}
+        bundle_variables = {b: variable("evict", b) for b in dict.fromkeys(bundles[useful].tolist())}
+        self.evict = {u: bundle_variables[int(bundles[u])] for u in useful}
         self.demands = [tuple(demand) for demand in instance.shape_demand.tolist()]
         self.put: dict[tuple[int, int], int] = {}
         self.each: dict[int, int] = {}
@@ -123,8 +123,8 @@ class Model:
             coming.append((self.kinds[i].demand[pool.resource], self.shift[i, p]))
         for size, room in zip(pool.sizes, pool.room, strict=True):
             needed = [(t // size, v) for t, v in coming if t >= size]
-            given = [(-(amount // size), v) for v, amount in released]
-            self.program.at_most(total([*needed, *given]), room, "capacity", node, size)
+            released_terms = [(-(amount // size), v) for v, amount in released]
+            self.program.at_most(total([*needed, *released_terms]), room, "capacity", node, size)
 
     def _useful(self) -> list[int]:
         """Return the units that some job may evict, with a gang member whose leaving can help."""
@@ -184,14 +184,14 @@ class Model:
             row = total([*((1, v) for _, v in by_shape[k]), (-int(self.instance.shape_count[k]), starts)])
             self.program.equal(row, 0, "pods", k)
         for i, kind in enumerate(self.kinds):
-            moved = ((-kind.pods_per_unit, self.move[u]) for u in kind.units)
-            row = total([*((1, v) for _, v in by_kind[i]), *moved])
+            moved_pods = ((-kind.pods_per_unit, self.move[u]) for u in kind.units)
+            row = total([*((1, v) for _, v in by_kind[i]), *moved_pods])
             self.program.equal(row, 0, "moved", i)
-        held = {u for kind in self.kinds for u in kind.units}
+        kind_units = {u for kind in self.kinds for u in kind.units}
         for u, v in self.move.items():
             if u in self.evict:
                 self.program.at_most(Sum({self.evict[u]: 1, v: 1}), 1, "leaves_once", u)
-            if u not in held:  # a unit without pods is not on any node, and cannot move
+            if u not in kind_units:  # a unit without pods is not on any node, and cannot move
                 self.program.at_most(Sum({v: 1}), 0, "unmovable", u)
 
     def _domains(self) -> None:
@@ -216,10 +216,10 @@ class Model:
         for group, level in enumerate(instance.shape_group_level.tolist()):
             shapes = np.flatnonzero(instance.shape_group == group).tolist()
             if shapes:
-                put = {k: by_shape[k] for k in shapes}
+                members = {k: by_shape[k] for k in shapes}
                 sizes = {k: int(instance.shape_count[k]) for k in shapes}
                 starts = self.start[int(instance.shape_job[shapes[0]])]
-                self._one_domain("group", group, level, [starts], put, sizes)
+                self._one_domain("group", group, level, [starts], members, sizes)
 
     def _together(self) -> None:
         """State rule 3: the pods of a moved unit share a domain of its level."""
@@ -251,12 +251,14 @@ class Model:
             for p, v in variables:
                 inside[int(self.instance.node_domain[level, self.places[p].nodes[0]])][member].append(v)
         most = len(active)
-        chosen = {d: self.program.variable(f"{group}_domain", number, d, high=most) for d in sorted(inside) if d >= 0}
-        row = total([*((1, c) for c in chosen.values()), *((-1, v) for v in active)])
+        in_domain_counts = {
+            d: self.program.variable(f"{group}_domain", number, d, high=most) for d in sorted(inside) if d >= 0
+        }
+        row = total([*((1, c) for c in in_domain_counts.values()), *((-1, v) for v in active)])
         self.program.equal(row, 0, f"{group}_has_domain", number)
         for domain, there in sorted(inside.items()):
             for member, size in sizes.items():
-                in_domain = [(-size, chosen[domain])] if domain in chosen else []
+                in_domain = [(-size, in_domain_counts[domain])] if domain in in_domain_counts else []
                 row = total([*((1, v) for v in there[member]), *in_domain])
                 self.program.equal(row, 0, f"{group}_in_domain", number, domain, member)
 
@@ -274,39 +276,39 @@ class Model:
         if instance.above_nominal and self.evict:
             rows.order_of_eviction()
         sizes, groups = units_sizes(instance), instance.unit_group.tolist()
-        touched = {groups[u] for u in self.evict}
+        evictable_gangs = {groups[u] for u in self.evict}
         members: dict[int, list[int]] = defaultdict(list)
         for u, group in enumerate(groups):
-            if group in touched:
+            if group in evictable_gangs:
                 members[group].append(u)
         self.lost: dict[int, tuple[int, list[int]]] = {}
         for group, units in members.items():
-            gone = total((sizes[u], self.evict[u]) for u in units if u in self.evict)
+            leaving = total((sizes[u], self.evict[u]) for u in units if u in self.evict)
             spare = max(0, sum(sizes[u] for u in units) - int(instance.group_min[group]))
             whole = all(u in self.evict for u in units)
-            if not gone.terms or (whole and len(gone.terms) == 1):
+            if not leaving.terms or (whole and len(leaving.terms) == 1):
                 continue
             if whole:
                 z = self.program.variable("lost", group)
                 self.lost[group] = z, units
-                gone = gone.plus(Sum({z: -(sum(sizes[u] for u in units) - spare)}))
+                leaving = leaving.plus(Sum({z: -(sum(sizes[u] for u in units) - spare)}))
                 for u in units:
                     self.program.at_most(Sum({z: 1, self.evict[u]: -1}), 0, "lost_unit", u)
-            self.program.at_most(gone, spare, "gang", group)
+            self.program.at_most(leaving, spare, "gang", group)
 
     def _limits(self) -> None:
         """State rule 7. If a limit is exceeded already, its row applies only to the jobs that use it."""
         instance = self.instance
-        for h, left in enumerate(instance.limit_left.tolist()):
+        for h, remaining in enumerate(instance.limit_left.tolist()):
             users = [j for j in self.start if instance.limit_job[h, j]]
             terms = [(int(instance.limit_job[h, j]), self.start[j]) for j in users]
             terms += [(-int(instance.limit_unit[h, u]), x) for u, x in self.evict.items()]
-            if left >= 0:
-                self.program.at_most(total(terms), left, "limit", h)
+            if remaining >= 0:
+                self.program.at_most(total(terms), remaining, "limit", h)
             else:
                 for j in users:
                     starts = self.program.indicator(self.start[j])
-                    self.program.where(starts, total(terms), left, "limit", h, j)
+                    self.program.where(starts, total(terms), remaining, "limit", h, j)
 
     # --- objectives ----------------------------------------------------------------------------------------------
 
@@ -357,9 +359,9 @@ class Model:
         return self._highest([levels[p] for p in self.instance.unit_priority.tolist()], "priority")
 
     def budget_violations(self) -> Sum:
-        found = Sum()
+        excess = Sum()
         units = self.instance.pod_unit
-        for b, (covered, left) in enumerate(
+        for b, (covered, remaining) in enumerate(
             zip(self.instance.pod_budget, self.instance.budget_left.tolist(), strict=True)
         ):
             disturbed: dict[int, int] = defaultdict(int)
@@ -367,11 +369,11 @@ class Model:
                 for v in (self.evict.get(u), self.move.get(u)):
                     if v is not None:
                         disturbed[v] += 1
-            if (most := self.program.largest(Sum(disturbed)) - left) > 0:
+            if (most := self.program.largest(Sum(disturbed)) - remaining) > 0:
                 over = self.program.variable("over_budget", b, high=most)
-                self.program.at_most(Sum({**disturbed, over: -1}), left, "budget", b)
-                found = found.plus(Sum({over: 1}))
-        return found
+                self.program.at_most(Sum({**disturbed, over: -1}), remaining, "budget", b)
+                excess = excess.plus(Sum({over: 1}))
+        return excess
 
     def moves(self) -> Sum:
         return total((1, v) for v in self.move.values())
@@ -392,7 +394,7 @@ class Model:
         """Return the plan of values of the variables; of a model that is not complete, without needless victims."""
         instance = self.instance
         evict = ints(value_of(self.evict[u]) if u in self.evict else 0 for u in range(len(instance.unit_group)))
-        gone = [*np.flatnonzero(evict).tolist(), *(u for u, m in self.move.items() if value_of(m))]
+        leaving = [*np.flatnonzero(evict).tolist(), *(u for u, m in self.move.items() if value_of(m))]
         hosts: dict[int, list[int]] = defaultdict(list)
         move = np.full(len(instance.pod_node), -1, dtype=np.int64)
         targets: dict[int, list[int]] = defaultdict(list)
@@ -403,7 +405,7 @@ class Model:
                     *(self.kinds[i].demand[place.resource] for i in place.kinds),
                 ]
                 pods = [value_of(v) for v in self._coming(p, place)]
-                nodes = spread_over(instance, place, gone, list(zip(pods, sizes, strict=True)), self.released)
+                nodes = spread_over(instance, place, leaving, list(zip(pods, sizes, strict=True)), self.released)
             else:
                 pods = [value_of(v) for v in self._coming(p, place)]
                 most = value_of(self.each[p]) if p in self.each else max(pods, default=0)
@@ -417,8 +419,8 @@ class Model:
             level = int(instance.unit_level[kind.units[0]])
             domain = instance.node_domain[level].tolist() if level >= 0 else list(range(len(instance.node_free)))
             at.sort(key=domain.__getitem__)
-            moved = [p for m, u in enumerate(kind.units) if value_of(self.move[u]) for p in self._pods_of(kind, m)]
-            move[moved] = at
+            moved_pods = [p for m, u in enumerate(kind.units) if value_of(self.move[u]) for p in self._pods_of(kind, m)]
+            move[moved_pods] = at
         start = np.zeros(len(instance.job_priority), dtype=np.int64)
         for j, s in self.start.items():
             start[self.alike[j][: value_of(s)]] = 1
@@ -452,8 +454,8 @@ class Model:
         """Return (variable, value) pairs of a plan, as far as they follow directly from it."""
         pairs = [(s, int(plan.start[self.alike[j]].sum())) for j, s in self.start.items()]
         pairs += {x: int(plan.evict[u]) for u, x in self.evict.items()}.items()
-        moved = set(self.instance.moved(plan.move))
-        pairs += [(m, int(u in moved)) for u, m in self.move.items()]
+        moved_units = set(self.instance.moved(plan.move))
+        pairs += [(m, int(u in moved_units)) for u, m in self.move.items()]
         pairs += [(z, int(all(plan.evict[u] for u in units))) for z, units in self.lost.values()]
         if plan.place.size:
             for (k, p), v in self.put.items():

@@ -54,18 +54,18 @@ class Kind:
 
 def movable_kinds(instance: Instance, *, merge: bool = True) -> list[Kind]:
     """Return the pods of movable units, equal ones together. merge: whether alike units share their kinds."""
-    held: dict[int, dict[tuple[tuple[int, ...], int], list[int]]] = defaultdict(lambda: defaultdict(list))
+    units_by_pods: dict[int, dict[tuple[tuple[int, ...], int], list[int]]] = defaultdict(lambda: defaultdict(list))
     for p in np.flatnonzero(instance.unit_movable[instance.pod_unit] == 1).tolist():
         key = tuple(instance.pod_demand[p].tolist()), int(instance.pod_set[p])
-        held[int(instance.pod_unit[p])][key].append(p)
+        units_by_pods[int(instance.pod_unit[p])][key].append(p)
     alike: dict[object, list[int]] = defaultdict(list)
-    for unit, kinds in held.items():
+    for unit, kinds in units_by_pods.items():
         sizes = sorted((*key, len(pods)) for key, pods in kinds.items())
         alike[(int(instance.unit_level[unit]), *sizes) if merge else unit].append(unit)
     return [
-        Kind(tuple(units), key[0], tuple(p for u in units for p in held[u][key]))
+        Kind(tuple(units), key[0], tuple(p for u in units for p in units_by_pods[u][key]))
         for units in alike.values()
-        for key in held[units[0]]
+        for key in units_by_pods[units[0]]
     ]
 
 
@@ -125,8 +125,8 @@ def places(
     leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
     room = instance.node_free + instance.node_draining
     most = room.copy()
-    gone = leaving[instance.pod_unit]
-    np.add.at(most, instance.pod_node[gone], instance.pod_demand[gone])
+    leaving_pods = leaving[instance.pod_unit]
+    np.add.at(most, instance.pod_node[leaving_pods], instance.pod_demand[leaving_pods])
     open_to = _open_to_shapes(instance, most)
     open_to[np.setdiff1d(np.arange(len(open_to)), list(shapes))] = 0
     moves = _open_to_kinds(instance, kinds, most)
@@ -138,14 +138,14 @@ def places(
     for n, key in zip(came, keys, strict=True):
         units = tuple(sorted((int(bundles[u]), amounts) for u, amounts in released.get(n, {}).items()))
         classes[(key, units) if merge else n].append(n)
-    made = []
+    merged = []
     for nodes in classes.values():
         n = nodes[0]
         here, comers = np.flatnonzero(open_to[:, n]).tolist(), np.flatnonzero(moves[:, n]).tolist()
         parts = [nodes] if len(here) == 1 and not comers else [[m] for m in nodes[:pods]]
         amounts = tuple(room[n].tolist())
-        made += [Place(tuple(part), amounts, released.get(n, {}), tuple(here), tuple(comers)) for part in parts]
-    return sorted(made, key=lambda place: place.nodes)
+        merged += [Place(tuple(part), amounts, released.get(n, {}), tuple(here), tuple(comers)) for part in parts]
+    return sorted(merged, key=lambda place: place.nodes)
 
 
 def released_by_node(instance: Instance) -> Released:
@@ -178,13 +178,13 @@ def _open_to_kinds(instance: Instance, kinds: list[Kind], most: IntArray) -> Int
     for i, kind in enumerate(kinds):
         demand = np.array(kind.demand, dtype=np.int64)
         fits[i] = ((demand <= most) | (demand == 0)).all(axis=1)
-        if (chosen := int(instance.pod_set[kind.pods[0]])) >= 0:
-            fits[i] &= instance.node_sets[chosen]
+        if (node_set := int(instance.pod_set[kind.pods[0]])) >= 0:
+            fits[i] &= instance.node_sets[node_set]
     return fits
 
 
 def units_sizes(instance: Instance) -> list[int]:
     """Pods of each unit; a unit without pods counts as one."""
-    counted = np.bincount(instance.pod_unit, minlength=len(instance.unit_group))
-    sizes: list[int] = np.maximum(counted, 1).tolist()
+    pod_counts = np.bincount(instance.pod_unit, minlength=len(instance.unit_group))
+    sizes: list[int] = np.maximum(pod_counts, 1).tolist()
     return sizes

@@ -51,19 +51,19 @@ def pools(instance: Instance, shapes: Sequence[int], kinds: Sequence[Kind], rele
             row &= instance.node_domain[level] >= 0
     moves = np.ones((len(kinds), len(instance.node_free)), dtype=bool)
     for row, kind in zip(moves, kinds, strict=True):
-        if (chosen := int(instance.pod_set[kind.pods[0]])) >= 0:
-            row &= instance.node_sets[chosen] == 1
+        if (node_set := int(instance.pod_set[kind.pods[0]])) >= 0:
+            row &= instance.node_sets[node_set] == 1
     classes: dict[bytes, list[int]] = defaultdict(list)
     for n, column in enumerate(np.vstack([instance.node_domain, open_to, moves]).T):
         classes[column.tobytes()].append(n)
-    found, room = [], instance.node_free + instance.node_draining
+    suitable, room = [], instance.node_free + instance.node_draining
     for nodes in classes.values():
         here = tuple(k for k, row in zip(shapes, open_to, strict=True) if row[nodes[0]])
         comers = tuple(i for i, row in enumerate(moves) if row[nodes[0]])
         if len(nodes) > 1 and (here or comers):
             demands = [instance.shape_demand[k] for k in here] + [np.array(kinds[i].demand) for i in comers]
-            found += _pools_of(instance, room, nodes, here, comers, np.array(demands), released)
-    return found
+            suitable += _pools_of(instance, room, nodes, here, comers, np.array(demands), released)
+    return suitable
 
 
 def _pools_of(
@@ -111,13 +111,13 @@ def _only_scarce(
 
 
 def spread_over(
-    instance: Instance, pool: Pool, gone: Sequence[int], coming: Sequence[tuple[int, int]], released: Released
+    instance: Instance, pool: Pool, leaving: Sequence[int], coming: Sequence[tuple[int, int]], released: Released
 ) -> list[list[int]]:
     """Assign nodes to the arriving pods, largest pods first, on the first nodes with room.
 
-    gone: indices of the leaving units. coming: (pods, size) for each kind of pod.
+    leaving: indices of the leaving units. coming: (pods, size) for each kind of pod.
     """
-    out = set(gone)
+    out = set(leaving)
     free = {
         n: int(instance.node_free[n, pool.resource] + instance.node_draining[n, pool.resource])
         + sum(amounts[pool.resource] for u, amounts in released.get(n, {}).items() if u in out)

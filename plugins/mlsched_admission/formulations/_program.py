@@ -24,10 +24,10 @@ class Sum:
 
 def total(terms: Iterable[tuple[int, int]], constant: int = 0) -> Sum:
     """Return the sum of coefficient * variable, pairs in that order."""
-    added: dict[int, int] = {}
+    sums: dict[int, int] = {}
     for c, v in terms:
-        added[v] = added.get(v, 0) + c
-    return Sum(added, constant)
+        sums[v] = sums.get(v, 0) + c
+    return Sum(sums, constant)
 
 
 #: Group and index of a variable or row in models with names.
@@ -60,28 +60,28 @@ class Program:
         self.names.append((group, index))
         return len(self.low) - 1
 
-    def at_most(self, left: Sum, most: int, group: str, *index: Index) -> None:
+    def at_most(self, row: Sum, most: int, group: str, *index: Index) -> None:
         """Add the row `left <= most`, unless the ends of the variables imply it."""
-        terms = {v: c for v, c in left.terms.items() if c}
+        terms = {v: c for v, c in row.terms.items() if c}
         largest = sum(c * (self.high[v] if c > 0 else self.low[v]) for v, c in terms.items())
-        if largest + left.constant > most:
-            self.rows.append(Row(Sum(terms), most - left.constant, (group, index)))
+        if largest + row.constant > most:
+            self.rows.append(Row(Sum(terms), most - row.constant, (group, index)))
 
-    def equal(self, left: Sum, number: int, group: str, *index: Index) -> None:
+    def equal(self, row: Sum, number: int, group: str, *index: Index) -> None:
         """Add both rows that make `left = number`."""
-        self.at_most(left, number, group, *index, "most")
-        self.at_most(Sum().plus(left, -1), -number, group, *index, "least")
+        self.at_most(row, number, group, *index, "most")
+        self.at_most(Sum().plus(row, -1), -number, group, *index, "least")
 
-    def largest(self, left: Sum) -> int:
+    def largest(self, row: Sum) -> int:
         """Return the largest value of the sum within the ends of the variables."""
-        ends = (c * (self.high[v] if c > 0 else self.low[v]) for v, c in left.terms.items())
-        return left.constant + sum(ends)
+        ends = (c * (self.high[v] if c > 0 else self.low[v]) for v, c in row.terms.items())
+        return row.constant + sum(ends)
 
-    def where(self, condition: int, left: Sum, most: int, group: str, *index: Index) -> None:
+    def where(self, condition: int, row: Sum, most: int, group: str, *index: Index) -> None:
         """Add `left <= most` for the case that the variable `condition` is 1, unless the ends imply it."""
-        excess = self.largest(left) - most
+        excess = self.largest(row) - most
         if excess > 0:
-            self.at_most(left.plus(Sum({condition: excess})), most + excess, group, *index)
+            self.at_most(row.plus(Sum({condition: excess})), most + excess, group, *index)
 
     def indicator(self, v: int) -> int:
         """Return a variable that is 1 if `v` is at least 1: `v` if its upper bound is 1."""
@@ -100,16 +100,16 @@ class Program:
         One binary per distinct number, 1 if the largest is at least that: a tighter relaxation than `sum >= number x`.
         """
         terms: list[tuple[int, int]] = []
-        reached: dict[int, int] = {}
+        variables: dict[int, int] = {}
         before = 0
         for number in sorted({n for n in numbers.values() if n > 0}):
             step = self.variable(group, number)
             if before:
-                self.at_most(Sum({step: 1, reached[before]: -1}), 0, f"{group}_falling", number)
-            reached[number] = step
+                self.at_most(Sum({step: 1, variables[before]: -1}), 0, f"{group}_falling", number)
+            variables[number] = step
             terms.append((number - before, step))
             before = number
         for v, number in numbers.items():
             if number > 0:
-                self.at_most(Sum({v: 1, reached[number]: -1}), 0, f"{group}_level", *self.names[v][1])
+                self.at_most(Sum({v: 1, variables[number]: -1}), 0, f"{group}_level", *self.names[v][1])
         return total(terms)

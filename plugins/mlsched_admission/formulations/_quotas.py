@@ -47,20 +47,20 @@ class QuotaRows:
 
     def limits(self) -> None:
         """State rule 8. If a queue uses too much already, its row applies only to the jobs that use the flavor."""
-        written = set()
+        stated = set()
         for j, start in self.start.items():
             uses = self.instance.job_use[j]
             path = self.quotas.path(int(self.instance.job_queue[j]))
             for f in [f for f, use in enumerate(uses.tolist()) if use]:
                 for q in path:
-                    allowed, now = int(self.quotas.allowed[q, f]), int(self.quotas.used[q, f])
-                    if allowed >= NO_LIMIT or (q, f) in written:
+                    limit, now = int(self.quotas.allowed[q, f]), int(self.quotas.used[q, f])
+                    if limit >= NO_LIMIT or (q, f) in stated:
                         continue
-                    if now <= allowed:
-                        written.add((q, f))
-                        self.program.at_most(self._usage(q, f), allowed, "quota", q, f)
+                    if now <= limit:
+                        stated.add((q, f))
+                        self.program.at_most(self._usage(q, f), limit, "quota", q, f)
                     else:
-                        self.program.where(self.program.indicator(start), self._usage(q, f), allowed, "quota", q, f, j)
+                        self.program.where(self.program.indicator(start), self._usage(q, f), limit, "quota", q, f, j)
 
     def without_borrowing(self, j: int) -> int:
         """Return a variable that may be 1 only if job `j` starts within the subtree quota of its queue (rule 5)."""
@@ -125,9 +125,9 @@ class QuotaRows:
         self, q: int, flavors: list[int], below: list[list[int]], last: dict[int, dict[int, int]]
     ) -> dict[int, int]:
         """Map the first unit of a kind to a variable: 1 if one of the kind is the last victim below queue `q`."""
-        chosen = {}
+        last_victims = {}
         for u, *more in below:
-            chosen[u] = here = self.program.variable("last", q, u)
+            last_victims[u] = here = self.program.variable("last", q, u)
             home = int(self.instance.unit_queue[u])
             inside = [self.evict[v] for v in (u, *more)] if home == q else [last[self._child_towards(q, home)][u]]
             self.program.at_most(total([(1, here), *((-1, x) for x in inside)]), 0, "last_inside", q, u)
@@ -136,10 +136,10 @@ class QuotaRows:
             self.program.at_most(row, 0, "last_exceeds", q, u)
         if below:
             loses = self.program.variable("loses", q)
-            self.program.at_most(total([(1, loses), *((-1, here) for here in chosen.values())]), 0, "has_last", q)
+            self.program.at_most(total([(1, loses), *((-1, here) for here in last_victims.values())]), 0, "has_last", q)
             for x, u in {self.evict[u]: u for units in below for u in units}.items():
                 self.program.at_most(Sum({x: 1, loses: -1}), 0, "loses_unit", q, u)
-        return chosen
+        return last_victims
 
     def _child_towards(self, q: int, home: int) -> int:
         path = self.quotas.path(home)
@@ -198,7 +198,7 @@ class QuotaRows:
             return Sum(constant=max(0, part.constant))
         if (largest := self.program.largest(part)) <= 0:
             return Sum()
-        held, on = self.program.variable("held", *name, high=largest), self.program.variable("holds", *name)
-        self.program.at_most(Sum({held: 1, on: -largest}), 0, "held_on", *name)
-        self.program.where(on, Sum({held: 1}).plus(part, -1), 0, "held_usage", *name)
-        return Sum({held: 1})
+        amount, on = self.program.variable("held", *name, high=largest), self.program.variable("holds", *name)
+        self.program.at_most(Sum({amount: 1, on: -largest}), 0, "held_on", *name)
+        self.program.where(on, Sum({amount: 1}).plus(part, -1), 0, "held_usage", *name)
+        return Sum({amount: 1})

@@ -32,24 +32,24 @@ def spared(instance: Instance, plan: Plan) -> Plan:
     bundles = [part for g, us in gangs.items() for part in ([us] if len(us) == sizes[g] else [[u] for u in us])]
     bundles.sort(key=lambda us: (-max(int(instance.unit_priority[u]) for u in us), -int(instance.unit_lost[us].sum())))
     quotas = Quotas(instance)
-    gone = set(evicted)
+    leaving = set(evicted)
     for bundle in bundles:
-        for kept in _choices(instance, bundle):
-            back = _amounts(instance, kept)
+        for staying in _choices(instance, bundle):
+            back = _amounts(instance, staying)
             fits = all((room[n] >= amounts).all() for n, amounts in back.items() if n in room)
-            if fits and _allowed(instance, quotas, plan, gone - set(kept)):
-                gone -= set(kept)
+            if fits and _allowed(instance, quotas, plan, leaving - set(staying)):
+                leaving -= set(staying)
                 for n, amounts in back.items():
                     if n in room:
                         room[n] = room[n] - amounts
                 break
-    if len(gone) == len(evicted):
+    if len(leaving) == len(evicted):
         return plan
     fewer = plan.evict.copy()
-    fewer[[u for u in evicted if u not in gone]] = 0
-    found = plan.replace(evict=fewer)
+    fewer[[u for u in evicted if u not in leaving]] = 0
+    smaller = plan.replace(evict=fewer)
     # Fewer evictions can break the rule of order (9), which is not checked above; the solver's plan is then kept.
-    return found if not instance.above_nominal or not instance.violations(found) else plan
+    return smaller if not instance.above_nominal or not instance.violations(smaller) else plan
 
 
 def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
@@ -63,43 +63,43 @@ def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
 
 def _unmoved(instance: Instance, plan: Plan) -> Plan:
     """Return the plan without moves of units that can stay: the largest stay first."""
-    moved = instance.moved(plan.move)
-    if not moved or len(moved) > MOST:
+    moved_units = instance.moved(plan.move)
+    if not moved_units or len(moved_units) > MOST:
         return plan
     room = _room(instance, plan)
     move = plan.move.copy()
     # A node may be as full as before if its arrivals leave again.
-    for u in sorted(moved, key=lambda u: -int((instance.pod_unit == u).sum())):
+    for u in sorted(moved_units, key=lambda u: -int((instance.pod_unit == u).sum())):
         pods = np.flatnonzero(instance.pod_unit == u).tolist()
-        tried = dict(room)
+        new_room = dict(room)
         for p in pods:
-            tried[int(move[p])] = tried[int(move[p])] + instance.pod_demand[p]
+            new_room[int(move[p])] = new_room[int(move[p])] + instance.pod_demand[p]
             here = int(instance.pod_node[p])
-            if here in tried:
-                tried[here] = tried[here] - instance.pod_demand[p]
-        if all((amounts >= 0).all() for amounts in tried.values()):
-            room = tried
+            if here in new_room:
+                new_room[here] = new_room[here] - instance.pod_demand[p]
+        if all((amounts >= 0).all() for amounts in new_room.values()):
+            room = new_room
             move[pods] = -1
     return plan.replace(move=move)
 
 
 def _amounts(instance: Instance, units: list[int]) -> dict[int, IntArray]:
     """Return node -> the amounts of these units there."""
-    held: dict[int, IntArray] = {}
+    by_node: dict[int, IntArray] = {}
     for p in np.flatnonzero(np.isin(instance.pod_unit, units)).tolist():
         n = int(instance.pod_node[p])
-        held[n] = held.get(n, 0) + instance.pod_demand[p]
-    return held
+        by_node[n] = by_node.get(n, 0) + instance.pod_demand[p]
+    return by_node
 
 
 def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
     """Return the remaining amounts on each node with arrivals."""
     coming = plan.place.sum(axis=0) if plan.place.size else np.zeros(len(instance.node_free), dtype=np.int64)
-    touched = {int(n) for n in np.flatnonzero(coming)} | {int(n) for n in plan.move if n >= 0}
+    changed_nodes = {int(n) for n in np.flatnonzero(coming)} | {int(n) for n in plan.move if n >= 0}
     leaving = plan.evict.copy()
     leaving[instance.moved(plan.move)] = 1
-    room = {n: instance.node_free[n] + instance.node_draining[n] for n in touched}
-    for n in touched:
+    room = {n: instance.node_free[n] + instance.node_draining[n] for n in changed_nodes}
+    for n in changed_nodes:
         if plan.place.size:
             room[n] = room[n] - plan.place[:, n] @ instance.shape_demand
         here = (instance.pod_node == n) & (leaving[instance.pod_unit] == 1)
@@ -107,15 +107,15 @@ def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
     return room
 
 
-def _allowed(instance: Instance, quotas: Quotas, plan: Plan, gone: set[int]) -> bool:
+def _allowed(instance: Instance, quotas: Quotas, plan: Plan, leaving: set[int]) -> bool:
     """Return whether limits, quotas and bans on borrowing are satisfied if only these units are evicted."""
-    started, evicted = np.flatnonzero(plan.start).tolist(), sorted(gone)
-    if not within_limits(instance, started, evicted):
+    starting, evicted = np.flatnonzero(plan.start).tolist(), sorted(leaving)
+    if not within_limits(instance, starting, evicted):
         return False
     if not instance.job_use.size:
         return True
-    own = quotas.changed(started, evicted)
-    if not all(quotas.fits(own, j).all() for j in started):
+    own = quotas.changed(starting, evicted)
+    if not all(quotas.fits(own, j).all() for j in starting):
         return False
-    strict = [j for j in started if (instance.may[j, evicted] == 2).any()]
+    strict = [j for j in starting if (instance.may[j, evicted] == 2).any()]
     return not any(quotas.borrows(own, j) for j in strict)

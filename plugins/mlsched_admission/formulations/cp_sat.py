@@ -22,17 +22,17 @@ def build(
     """Build the integer program of starts, places, evictions and moves; equal nodes are one (merge)."""
     from ortools.sat.python import cp_model
 
-    made = Model(instance, merge=merge)
-    sums = made.sums(objectives)
+    program = Model(instance, merge=merge)
+    sums = program.sums(objectives)
     cp = cp_model.CpModel()
-    ends = zip(made.program.low, made.program.high, strict=True)
+    ends = zip(program.program.low, program.program.high, strict=True)
     variables = [cp.new_int_var(low, high, f"v{v}") for v, (low, high) in enumerate(ends)]
 
     def expressed(of: Sum) -> Any:
-        chosen = [variables[v] for v in of.terms]
-        return cp_model.LinearExpr.weighted_sum(chosen, list(of.terms.values())) + of.constant
+        summands = [variables[v] for v in of.terms]
+        return cp_model.LinearExpr.weighted_sum(summands, list(of.terms.values())) + of.constant
 
-    for row in made.program.rows:
+    for row in program.program.rows:
         cp.add(expressed(row.left) <= row.most)
 
-    return made.formulation(cp, variables, sums, expressed, PARAMETERS)
+    return program.formulation(cp, variables, sums, expressed, PARAMETERS)

@@ -29,13 +29,13 @@ def model(instance: Instance, objectives: tuple[str, ...], size: Size) -> Formul
     return _written(Model(instance, complete=size.complete), objectives, size)
 
 
-def _written(made: Model, objectives: tuple[str, ...], size: Size) -> Formulation:
+def _written(integer_program: Model, objectives: tuple[str, ...], size: Size) -> Formulation:
     """Write a program in Pyomo, its variables and rows in their groups."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
-    mip, program = pyo.ConcreteModel(), made.program
-    sums = made.sums(objectives)
+    mip, program = pyo.ConcreteModel(), integer_program.program
+    sums = integer_program.sums(objectives)
     size.check(len(program.names))
     ends = dict(zip(program.names, zip(program.low, program.high, strict=True), strict=True))
     for group in dict.fromkeys(group for group, _ in program.names):
@@ -45,8 +45,8 @@ def _written(made: Model, objectives: tuple[str, ...], size: Size) -> Formulatio
     variables = [getattr(mip, group)[index] for group, index in program.names]
 
     def expressed(of: Sum) -> Any:
-        chosen = [variables[v] for v in of.terms]
-        return LinearExpression(constant=of.constant, linear_coefs=list(of.terms.values()), linear_vars=chosen)
+        summands = [variables[v] for v in of.terms]
+        return LinearExpression(constant=of.constant, linear_coefs=list(of.terms.values()), linear_vars=summands)
 
     for group in dict.fromkeys(row.name[0] for row in program.rows):
         setattr(mip, group, pyo.Constraint(pyo.Any))
@@ -56,7 +56,7 @@ def _written(made: Model, objectives: tuple[str, ...], size: Size) -> Formulatio
         group, index = row.name
         getattr(mip, group)[index_of(index)] = expressed(divided) <= row.most // divisor
 
-    return made.formulation(mip, variables, sums, expressed)
+    return integer_program.formulation(mip, variables, sums, expressed)
 
 
 def _ends(own: Mapping[tuple[Any, ...], tuple[int, int]], _: Any, *index: Any) -> tuple[int, int]:

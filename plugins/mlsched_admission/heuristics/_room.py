@@ -42,13 +42,13 @@ class Room:
 
     def candidates(self, j: int) -> list[int]:
         """Return the remaining units that job `j` may evict."""
-        gone = {*self.evicted, *self.instance.moved(self.move)}
+        leaving = {*self.evicted, *self.instance.moved(self.move)}
         able = np.flatnonzero(self.instance.may[j] > 0).tolist()
-        return [u for u in able if u not in gone]
+        return [u for u in able if u not in leaving]
 
-    def whole(self, gone: Iterable[int]) -> set[int]:
+    def whole(self, units: Iterable[int]) -> set[int]:
         """Return these units, and all others of gangs that would fall below their minimum."""
-        out = set(gone)
+        out = set(units)
         away = out | self.evicted
         for group in {int(self.instance.unit_group[u]) for u in out}:
             members = self.gangs[group]
@@ -57,16 +57,16 @@ class Room:
                 out |= {u for u in members if u not in self.evicted}
         return out
 
-    def released(self, gone: Collection[int]) -> IntArray:
+    def released(self, leaving: Collection[int]) -> IntArray:
         """Return the free amounts of each node if these units leave too."""
         free = self.free.copy()
-        pods = [p for u in gone for p in self.pods[u]]
+        pods = [p for u in leaving for p in self.pods[u]]
         np.add.at(free, self.instance.pod_node[pods], self.instance.pod_demand[pods])
         return free
 
-    def places(self, j: int, gone: Collection[int] = ()) -> Places | None:
+    def places(self, j: int, leaving: Collection[int] = ()) -> Places | None:
         """Return nodes for all pods of a job if these units leave, shape by shape; None if a pod does not fit."""
-        free, found = self.released(gone), Places()
+        free, all_places = self.released(leaving), Places()
         groups: dict[int, list[int]] = defaultdict(list)
         for k in np.flatnonzero(self.instance.shape_job == j).tolist():
             group = int(self.instance.shape_group[k])
@@ -75,10 +75,10 @@ class Room:
             places = self._group(shapes, free) if group < 0 else self._grouped(group, shapes, free)
             if places is None:
                 return None
-            found |= places
+            all_places |= places
             for k, counts in places.items():
                 free -= counts[:, None] * self.instance.shape_demand[k][None, :]
-        return found
+        return all_places
 
     def _grouped(self, group: int, shapes: list[int], free: IntArray) -> Places | None:
         """Return places of a group's shapes in its first domain that holds all, by the order of `fill`."""
@@ -88,28 +88,28 @@ class Room:
         placed = (self._group(shapes, free, domains == d) for d in order)
         return next((places for places in placed if places is not None), None)
 
-    def _group(self, shapes: list[int], free: IntArray, allowed: Nodes | None = None) -> Places | None:
+    def _group(self, shapes: list[int], free: IntArray, open_nodes: Nodes | None = None) -> Places | None:
         """Return places of the shapes, one after the other, on the allowed nodes. None: one shape finds none."""
-        free, found = free.copy(), Places()
+        free, places = free.copy(), Places()
         for k in shapes:
-            counts = self._shape(k, free, allowed)
+            counts = self._shape(k, free, open_nodes)
             if counts is None:
                 return None
-            found[k] = counts
+            places[k] = counts
             free -= counts[:, None] * self.instance.shape_demand[k][None, :]
-        return found
+        return places
 
-    def _shape(self, k: int, free: IntArray, allowed: Nodes | None) -> IntArray | None:
+    def _shape(self, k: int, free: IntArray, open_nodes: Nodes | None) -> IntArray | None:
         instance, count = self.instance, int(self.instance.shape_count[k])
         demand, spread = instance.shape_demand[k], int(instance.shape_spread[k])
         asks = demand > 0
         fits = (free[:, asks] // demand[asks]).min(axis=1) if asks.any() else np.full(len(free), count)
-        fits = np.clip(fits, 0, spread or count) * instance.shape_nodes[k] * (1 if allowed is None else allowed)
+        fits = np.clip(fits, 0, spread or count) * instance.shape_nodes[k] * (1 if open_nodes is None else open_nodes)
         level, size = int(instance.shape_level[k]), int(instance.shape_slice[k]) or count
         if level < 0:
             return self._filled(fits, count, free)
         domains = instance.node_domain[level]
-        found, missing = np.zeros(len(fits), dtype=np.int64), count
+        pod_counts, missing = np.zeros(len(fits), dtype=np.int64), count
         slices = np.bincount(domains[domains >= 0], weights=fits[domains >= 0]).astype(np.int64) // size
         inside = {d: count for d, count in enumerate(slices.tolist()) if count}
         order = sorted(inside, key=lambda d: inside[d]) if self.fill == "fullest" else list(inside)
@@ -121,8 +121,8 @@ class Room:
             take = min(inside[d] * size, missing)
             part = self._filled(np.where(domains == d, fits, 0), take, free)
             assert part is not None
-            found, missing = found + part, missing - take
-        return found if missing == 0 else None
+            pod_counts, missing = pod_counts + part, missing - take
+        return pod_counts if missing == 0 else None
 
     def _filled(self, fits: IntArray, count: int, free: IntArray) -> IntArray | None:
         """Return `count` pods on nodes with these capacities: in order, or the nodes with least room first."""
@@ -137,30 +137,30 @@ class Room:
                 break
         return counts
 
-    def within(self, j: int, gone: Collection[int] = (), *, borrowing: bool = True) -> bool:
+    def within(self, j: int, leaving: Collection[int] = (), *, borrowing: bool = True) -> bool:
         """Return whether quotas and limits let job `j` start if these units leave; with `borrowing` or not."""
         instance = self.instance
-        started, evicted = [*self.started, j], sorted(self.evicted | set(gone))
-        if not within_limits(instance, started, evicted):
+        starting, evicted = [*self.started, j], sorted(self.evicted | set(leaving))
+        if not within_limits(instance, starting, evicted):
             return False
         if int(instance.job_queue[j]) < 0:
             return True
-        own = self.quotas.changed(started, evicted)
+        own = self.quotas.changed(starting, evicted)
         return bool(self.quotas.fits(own, j).all()) and (borrowing or not self.quotas.borrows(own, j))
 
-    def start(self, j: int, places: Places, gone: Collection[int] = (), moves: dict[int, int] | None = None) -> bool:
+    def start(self, j: int, places: Places, leaving: Collection[int] = (), moves: dict[int, int] | None = None) -> bool:
         """Start the job there, evict these units, and move pods; return False, unchanged, if a rule forbids it."""
         place, move = self.place.copy(), self.move.copy()
         for k, counts in places.items():
             place[k] = counts
         for p, n in (moves or {}).items():
             move[p] = n
-        if self.instance.violations(self._plan([*self.started, j], self.evicted | set(gone), place, move)):
+        if self.instance.violations(self._plan([*self.started, j], self.evicted | set(leaving), place, move)):
             return False
         for p, n in (moves or {}).items():
             self.free[int(self.instance.pod_node[p])] += self.instance.pod_demand[p]
             self.free[n] -= self.instance.pod_demand[p]
-        self.free, self.evicted, self.move = self.released(gone), self.evicted | set(gone), move
+        self.free, self.evicted, self.move = self.released(leaving), self.evicted | set(leaving), move
         self._add(j, places)
         return True
 
@@ -170,9 +170,9 @@ class Room:
             self.free -= counts[:, None] * self.instance.shape_demand[k][None, :]
         self.started.append(j)
 
-    def _plan(self, started: list[int], evicted: set[int], place: IntArray, move: IntArray) -> Plan:
+    def _plan(self, starting: list[int], evicted: set[int], place: IntArray, move: IntArray) -> Plan:
         start = np.zeros(len(self.instance.job_priority), dtype=np.int64)
-        start[started] = 1
+        start[starting] = 1
         evict = np.zeros(len(self.instance.unit_group), dtype=np.int64)
         evict[sorted(evicted)] = 1
         return Plan(start=start, place=place, evict=evict, move=move)
@@ -195,13 +195,13 @@ class Room:
 
 def until_it_fits(room: Room, j: int, order: list[int], fits: Callable[[set[int]], bool]) -> list[int] | None:
     """Return units of `order`, one more at a time, until the job fits; None if all of them do not suffice."""
-    chosen: list[int] = []
-    gone: set[int] = set()
+    victims: list[int] = []
+    leaving: set[int] = set()
     for u in order:
-        if u in gone:
+        if u in leaving:
             continue
-        chosen.append(u)
-        gone |= room.whole({u, *gone.intersection(room.gangs[int(room.instance.unit_group[u])])})
-        if fits(set(gone)):
-            return chosen
+        victims.append(u)
+        leaving |= room.whole({u, *leaving.intersection(room.gangs[int(room.instance.unit_group[u])])})
+        if fits(set(leaving)):
+            return victims
     return None

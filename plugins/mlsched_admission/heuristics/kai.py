@@ -39,21 +39,21 @@ def answer(instance: Instance, *, rng: np.random.Generator, consolidate: bool = 
 
 def _evicted(room: Room, j: int, order: list[int], *, own: bool) -> bool:
     """Evict units in this order until the job fits."""
-    allowed = [u for u in order if own or _over_deserved(room, u)]
+    evictable = [u for u in order if own or _over_deserved(room, u)]
 
-    def fits(gone: set[int]) -> bool:
-        return room.within(j, gone, borrowing=own) and room.places(j, gone) is not None
+    def fits(leaving: set[int]) -> bool:
+        return room.within(j, leaving, borrowing=own) and room.places(j, leaving) is not None
 
-    chosen = until_it_fits(room, j, allowed, fits)
-    if chosen is None:
+    victims = until_it_fits(room, j, evictable, fits)
+    if victims is None:
         return False
-    needed = list(chosen)
-    for u in chosen[:-1]:
+    needed = list(victims)
+    for u in victims[:-1]:
         if fits(room.whole([v for v in needed if v != u])):
             needed.remove(u)
-    gone = room.whole(needed)
-    places = room.places(j, gone)
-    return places is not None and room.start(j, places, gone)
+    leaving = room.whole(needed)
+    places = room.places(j, leaving)
+    return places is not None and room.start(j, places, leaving)
 
 
 def _over_deserved(room: Room, u: int) -> bool:
@@ -74,14 +74,14 @@ def _consolidated(room: Room, j: int) -> bool:
     movable = [u for u in np.flatnonzero(instance.unit_movable).tolist() if room.pods[u] and u not in there]
     movable.sort(key=lambda u: (int(instance.pod_demand[room.pods[u]].sum()), u))
     for count in range(1, len(movable) + 1):
-        moved = movable[:count]
-        places = room.places(j, moved)
+        movers = movable[:count]
+        places = room.places(j, movers)
         if places is None:
             continue
-        free = room.released(moved)
+        free = room.released(movers)
         for k, counts in places.items():
             free = free - counts[:, None] * instance.shape_demand[k][None, :]
-        moves = _moved(room, [p for u in moved for p in room.pods[u]], free)
+        moves = _moved(room, [p for u in movers for p in room.pods[u]], free)
         if moves is not None:
             return room.start(j, places, (), moves)
     return False
@@ -89,15 +89,15 @@ def _consolidated(room: Room, j: int) -> bool:
 
 def _moved(room: Room, pods: list[int], free: IntArray) -> dict[int, int] | None:
     """Return a node for each pod, the largest first: its own if it still fits there, else the fullest with room."""
-    instance, found = room.instance, {}
+    instance, targets = room.instance, {}
     for p in sorted(pods, key=lambda p: (-int(instance.pod_demand[p].sum()), p)):
         able = ((free >= instance.pod_demand[p]) | (instance.pod_demand[p] == 0)).all(axis=1)
-        if (chosen := int(instance.pod_set[p])) >= 0:
-            able &= instance.node_sets[chosen] == 1
+        if (node_set := int(instance.pod_set[p])) >= 0:
+            able &= instance.node_sets[node_set] == 1
         if not able.any():
             return None
         own = int(instance.pod_node[p])
         nodes = np.flatnonzero(able)
-        found[p] = own if able[own] else int(nodes[np.argmin(free[nodes].sum(axis=1))])
-        free[found[p]] -= instance.pod_demand[p]
-    return found
+        targets[p] = own if able[own] else int(nodes[np.argmin(free[nodes].sum(axis=1))])
+        free[targets[p]] -= instance.pod_demand[p]
+    return targets

@@ -56,14 +56,14 @@ def _reprieved(room: Room, j: int, able: set[int], places: Places) -> set[int]:
     for k, counts in places.items():
         needed += counts[:, None] * instance.shape_demand[k][None, :]
     busy = np.asarray(needed.any(axis=1))
-    gone, spare = set(able), room.released(able) - needed
+    leaving, spare = set(able), room.released(able) - needed
     for u in sorted(able, key=importance):
-        gone.discard(u)
+        leaving.discard(u)
         gang, pods = room.gangs[int(instance.unit_group[u])], room.pods[u]
         hosts, before = instance.pod_node[pods], spare[instance.pod_node[pods]]
         np.subtract.at(spare, hosts, instance.pod_demand[pods])
-        fits = bool((spare[hosts[busy[hosts]]] >= 0).all()) and room.whole(gone.intersection(gang)) <= gone
-        if not (fits and room.within(j, gone)):
-            gone.add(u)
+        fits = bool((spare[hosts[busy[hosts]]] >= 0).all()) and room.whole(leaving.intersection(gang)) <= leaving
+        if not (fits and room.within(j, leaving)):
+            leaving.add(u)
             spare[hosts] = before
-    return gone
+    return leaving

@@ -27,22 +27,22 @@ def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Pod by pod: the node whose victims matter least, by budgets, priorities, number and age."""
     room = Room(instance)
     for j in room.queue():
-        if not room.starts_as_it_is(j) and (found := _pods(room, j)) is not None:
-            gone, places = found
-            room.start(j, places, gone)
+        if not room.starts_as_it_is(j) and (solution := _pods(room, j)) is not None:
+            leaving, places = solution
+            room.start(j, places, leaving)
     return room.plan()
 
 
 def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
     """Return victims and places of all pods, one after another."""
-    instance, gone = room.instance, set[int]()
+    instance, leaving = room.instance, set[int]()
     places: dict[int, IntArray] = {}
-    taken = np.zeros_like(room.free)
+    arrivals = np.zeros_like(room.free)
     for k in np.flatnonzero(instance.shape_job == j).tolist():
         places[k] = np.zeros(len(room.free), dtype=np.int64)
         for _ in range(int(instance.shape_count[k])):
             able = _open(instance, k, places[k])
-            free = room.released(gone) - taken
+            free = room.released(leaving) - arrivals
             demand = instance.shape_demand[k]
             fits = np.flatnonzero(able & ((free >= demand) | (demand == 0)).all(axis=1))
             if fits.size:
@@ -51,15 +51,15 @@ def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
                 choices = [
                     (c, n)
                     for n in np.flatnonzero(able).tolist()
-                    if (c := _victims(room, j, k, n, gone, taken)) is not None
+                    if (c := _victims(room, j, k, n, leaving, arrivals)) is not None
                 ]
                 if not choices:
                     return None
                 victims, n = min(choices, key=lambda choice: (_cost(instance, choice[0]), choice[1]))
-                gone = room.whole(gone | set(victims))
+                leaving = room.whole(leaving | set(victims))
             places[k][n] += 1
-            taken[n] += instance.shape_demand[k]
-    return gone, places
+            arrivals[n] += instance.shape_demand[k]
+    return leaving, places
 
 
 def _open(instance: Instance, k: int, placed: IntArray) -> IntArray:
@@ -77,15 +77,15 @@ def _open(instance: Instance, k: int, placed: IntArray) -> IntArray:
     return np.asarray(able)
 
 
-def _victims(room: Room, j: int, k: int, n: int, gone: set[int], taken: IntArray) -> list[int] | None:
+def _victims(room: Room, j: int, k: int, n: int, leaving: set[int], arrivals: IntArray) -> list[int] | None:
     """Return the pod's victims on a node; None if it never fits there."""
     instance, demand = room.instance, room.instance.shape_demand[k]
-    there = {int(u) for u in instance.pod_unit[instance.pod_node == n]} - gone
+    there = {int(u) for u in instance.pod_unit[instance.pod_node == n]} - leaving
     able = [u for u in room.candidates(j) if u in there]
 
     def fits(out: set[int]) -> bool:
-        everyone = room.whole(gone | out)
-        return bool((room.released(everyone)[n] - taken[n] >= demand).all()) and room.within(j, everyone)
+        everyone = room.whole(leaving | out)
+        return bool((room.released(everyone)[n] - arrivals[n] >= demand).all()) and room.within(j, everyone)
 
     if not fits(set(able)):
         return None
@@ -101,13 +101,13 @@ def _victims(room: Room, j: int, k: int, n: int, gone: set[int], taken: IntArray
 
 def _violating(instance: Instance, units: list[int]) -> set[int]:
     """Return the units whose eviction violates a budget, in order of importance."""
-    left, found = instance.budget_left.copy(), set()
+    remaining, violators = instance.budget_left.copy(), set()
     for u in sorted(units, key=lambda u: (-int(instance.unit_priority[u]), -int(instance.unit_age[u]), u)):
         disturbed = instance.pod_budget[:, instance.pod_unit == u].sum(axis=1)
-        left = left - disturbed
-        if ((disturbed > 0) & (left < 0)).any():
-            found.add(u)
-    return found
+        remaining = remaining - disturbed
+        if ((disturbed > 0) & (remaining < 0)).any():
+            violators.add(u)
+    return violators
 
 
 def _cost(instance: Instance, victims: list[int]) -> tuple[int, int, int, int, int]:

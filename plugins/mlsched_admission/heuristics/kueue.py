@@ -58,17 +58,17 @@ def _preempt(room: Room, j: int) -> None:
 
 
 def _attempt(room: Room, j: int, order: list[int], flavors: IntArray, borrowing: bool) -> bool:
-    def fits(chosen: list[int]) -> bool:
-        gone = room.whole(chosen)
-        return room.within(j, gone, borrowing=borrowing) and room.places(j, gone) is not None
+    def fits(victims: list[int]) -> bool:
+        leaving = room.whole(victims)
+        return room.within(j, leaving, borrowing=borrowing) and room.places(j, leaving) is not None
 
     targets: list[int] = []
-    gone: set[int] = set()
+    leaving: set[int] = set()
     for u in order:
-        if u in gone or not _above_quota(room, j, u, gone, flavors):
+        if u in leaving or not _above_quota(room, j, u, leaving, flavors):
             continue
         targets.append(u)
-        gone = room.whole(targets)
+        leaving = room.whole(targets)
         if fits(targets):
             break
     else:
@@ -76,18 +76,18 @@ def _attempt(room: Room, j: int, order: list[int], flavors: IntArray, borrowing:
     for u in reversed(targets[:-1]):
         if fits([v for v in targets if v != u]):
             targets.remove(u)
-    gone = room.whole(targets)
-    places = room.places(j, gone)
-    return places is not None and room.start(j, places, gone)
+    leaving = room.whole(targets)
+    places = room.places(j, leaving)
+    return places is not None and room.start(j, places, leaving)
 
 
-def _above_quota(room: Room, j: int, u: int, gone: set[int], flavors: IntArray) -> bool:
+def _above_quota(room: Room, j: int, u: int, leaving: set[int], flavors: IntArray) -> bool:
     """Return whether the queues above unit `u`, below the first that is also above the job's, use more than their
     quota.
     """
     if not room.instance.above_nominal:
         return True
-    usage = room.quotas.usage(room.quotas.changed(room.started, sorted(room.evicted | gone)))
+    usage = room.quotas.usage(room.quotas.changed(room.started, sorted(room.evicted | leaving)))
     own = set(room.quotas.path(int(room.instance.job_queue[j])))
     foreign = [q for q in room.quotas.path(int(room.instance.unit_queue[u])) if q not in own]
     return all((usage[q, flavors] > room.quotas.subtree[q, flavors]).any() for q in foreign)

@@ -43,47 +43,47 @@ def answer(
         order.sort(key=lambda u: (int(instance.unit_priority[u]), nodes[u], u))
         if youngest_first:
             order.sort(key=lambda u: int(instance.unit_age[u]))
-        found = _attempts(room, j, order, reorder_count, strict_order)
-        if found is not None:
-            gone, places = found
-            room.start(j, places, gone)
+        solution = _attempts(room, j, order, reorder_count, strict_order)
+        if solution is not None:
+            leaving, places = solution
+            room.start(j, places, leaving)
     return room.plan()
 
 
 def _attempts(room: Room, j: int, order: list[int], reorders: int, strict: bool) -> tuple[set[int], Places] | None:
     """Return victims and places by the last of the orders."""
 
-    def fits(gone: set[int]) -> bool:
-        return room.within(j, gone) and room.places(j, gone) is not None
+    def fits(leaving: set[int]) -> bool:
+        return room.within(j, leaving) and room.places(j, leaving) is not None
 
-    found = None
+    solution = None
     for attempt in range(reorders + 1):
-        removed = until_it_fits(room, j, order, fits)
-        if removed is None:
+        victims = until_it_fits(room, j, order, fits)
+        if victims is None:
             break
-        places = room.places(j, room.whole(removed))
+        places = room.places(j, room.whole(victims))
         assert places is not None
-        found = _on_chosen_nodes(room, j, removed, places), places
+        solution = _on_chosen_nodes(room, j, victims, places), places
         if attempt < reorders:
             before = list(order)
-            order = [removed[-1], *(u for u in order if u != removed[-1])]
+            order = [victims[-1], *(u for u in order if u != victims[-1])]
             if not strict:
-                shared = {u: _shared(room, u, places) for u in order}
-                order.sort(key=lambda u, shared=shared: -shared[u])  # type: ignore[misc]
+                common_nodes = {u: _shared(room, u, places) for u in order}
+                order.sort(key=lambda u, common_nodes=common_nodes: -common_nodes[u])  # type: ignore[misc]
             if order == before:
                 break
-    return found
+    return solution
 
 
 def _shared(room: Room, u: int, places: Places) -> int:
     """Return the number of a unit's nodes that the job would use."""
-    used = np.zeros(len(room.free), dtype=bool)
+    occupied = np.zeros(len(room.free), dtype=bool)
     for counts in places.values():
-        used |= counts > 0
-    return len({int(n) for n in room.instance.pod_node[room.pods[u]] if used[n]})
+        occupied |= counts > 0
+    return len({int(n) for n in room.instance.pod_node[room.pods[u]] if occupied[n]})
 
 
-def _on_chosen_nodes(room: Room, j: int, removed: list[int], places: Places) -> set[int]:
+def _on_chosen_nodes(room: Room, j: int, victims: list[int], places: Places) -> set[int]:
     """Return the removed units on the job's nodes; all, if it needs more of them for a quota or a limit."""
-    here = room.whole([u for u in removed if _shared(room, u, places)])
-    return here if room.within(j, here) else room.whole(removed)
+    here = room.whole([u for u in victims if _shared(room, u, places)])
+    return here if room.within(j, here) else room.whole(victims)

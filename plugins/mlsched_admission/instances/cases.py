@@ -26,8 +26,8 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 def _lost_gang(instance: Instance, plan: Plan) -> bool:
     """Return whether all units of a gang of several leave."""
     sizes = np.bincount(instance.unit_group, minlength=len(instance.group_min))
-    gone = np.bincount(instance.unit_group[plan.evict == 1], minlength=len(instance.group_min))
-    return bool(((sizes > 1) & (gone == sizes)).any())
+    evicted_counts = np.bincount(instance.unit_group[plan.evict == 1], minlength=len(instance.group_min))
+    return bool(((sizes > 1) & (evicted_counts == sizes)).any())
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:

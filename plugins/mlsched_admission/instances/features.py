@@ -32,10 +32,10 @@ def _gang(instance: Instance, rng: Rng) -> Instance:
     """Make two units one gang that needs all of their pods."""
     one, other = rng.choice(len(instance.unit_group), size=2, replace=False).tolist()
     group = int(instance.unit_group[one])
-    made = _set(instance, other, unit_group=group)
-    units = np.flatnonzero(made.unit_group == group)
-    pods = sum(max(1, int((made.pod_unit == u).sum())) for u in units.tolist())
-    return _set(made, group, group_min=pods)
+    with_gang = _set(instance, other, unit_group=group)
+    units = np.flatnonzero(with_gang.unit_group == group)
+    pods = sum(max(1, int((with_gang.pod_unit == u).sum())) for u in units.tolist())
+    return _set(with_gang, group, group_min=pods)
 
 
 def _budget(instance: Instance, rng: Rng) -> Instance:
@@ -73,16 +73,16 @@ def _restricted(instance: Instance, rng: Rng) -> Instance:
 def _domains(instance: Instance, rng: Rng) -> Instance:
     """Add a level of two domains; a shape must stay within one."""
     domain = rng.integers(0, 2, (1, len(instance.node_free)))
-    made = instance.replace(node_domain=np.vstack([instance.node_domain, domain]))
+    with_domains = instance.replace(node_domain=np.vstack([instance.node_domain, domain]))
     shape = int(rng.integers(len(instance.shape_job)))
-    return _set(made, shape, shape_level=len(made.node_domain) - 1)
+    return _set(with_domains, shape, shape_level=len(with_domains.node_domain) - 1)
 
 
 def _slices(instance: Instance, rng: Rng) -> Instance:
     """Make a shape of two slices, each within one domain."""
     shape = int(rng.integers(len(instance.shape_job)))
-    made = _set(instance, shape, shape_count=2, shape_slice=1)
-    return _set(_domains(made, rng), shape, shape_level=len(made.node_domain))
+    with_slices = _set(instance, shape, shape_count=2, shape_slice=1)
+    return _set(_domains(with_slices, rng), shape, shape_level=len(with_slices.node_domain))
 
 
 def _shape_group(instance: Instance, rng: Rng) -> Instance:
@@ -98,11 +98,11 @@ def _shape_group(instance: Instance, rng: Rng) -> Instance:
 
 def _unit_level(instance: Instance, rng: Rng) -> Instance:
     """Let a unit with pods be moved within one of two domains."""
-    made = _movable(instance, rng)
-    unit = int(rng.choice(np.flatnonzero(made.unit_movable == 1)))
+    changed_instance = _movable(instance, rng)
+    unit = int(rng.choice(np.flatnonzero(changed_instance.unit_movable == 1)))
     domain = rng.integers(0, 2, (1, len(instance.node_free)))
-    made = made.replace(node_domain=np.vstack([made.node_domain, domain]))
-    return _set(made, unit, unit_level=len(made.node_domain) - 1)
+    changed_instance = changed_instance.replace(node_domain=np.vstack([changed_instance.node_domain, domain]))
+    return _set(changed_instance, unit, unit_level=len(changed_instance.node_domain) - 1)
 
 
 def _two_jobs(instance: Instance, rng: Rng) -> Instance:
@@ -117,10 +117,10 @@ def _two_jobs(instance: Instance, rng: Rng) -> Instance:
         name: np.concatenate([getattr(instance, name), getattr(instance, name)[job : job + 1]])
         for name in ("job_priority", "may", "job_queue", "job_use")
     }
-    named = {n: (*getattr(instance, n), "another") for n in ("job_names", "shape_names") if getattr(instance, n)}
+    longer_names = {n: (*getattr(instance, n), "another") for n in ("job_names", "shape_names") if getattr(instance, n)}
     return instance.replace(
         **fields,
-        **named,
+        **longer_names,
         above_nominal=0,
         shape_job=np.append(instance.shape_job, jobs),
         shape_group=np.append(instance.shape_group, -1),

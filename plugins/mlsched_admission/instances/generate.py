@@ -183,8 +183,8 @@ class _State:
         gangs: dict[int, int] = {}
         for u, (group, _) in enumerate(self.units):
             unit_queue[u] = gangs.setdefault(group, int(unit_queue[u]))
-        used = np.zeros((queues + 1, 1), dtype=np.int64)
-        np.add.at(used, unit_queue, gpus[:, None])
+        usage = np.zeros((queues + 1, 1), dtype=np.int64)
+        np.add.at(usage, unit_queue, gpus[:, None])
         nominal = np.full((queues + 1, 1), max(1, -(-int(gpus.sum()) // queues)), dtype=np.int64)
         nominal[0] = 0
         use = np.array([int(self.rng.integers(1, max(2, largest))) for _ in range(jobs)], dtype=np.int64)
@@ -192,7 +192,7 @@ class _State:
             "quota_parent": np.array([-1, *[0] * queues], dtype=np.int64),
             "quota_nominal": nominal,
             "quota_borrow": np.array([-1, *self.rng.choice([-1, 4, 16], queues)], dtype=np.int64)[:, None],
-            "quota_used": used,
+            "quota_used": usage,
             "job_queue": self.rng.integers(1, queues + 1, jobs),
             "job_use": use[:, None],
             "unit_queue": unit_queue,

@@ -158,11 +158,11 @@ class Instance(contract.Instance):
             refuse_first(values >= size, name, values, f"expected below {size} (the number of {what})")
         uneven = (self.shape_slice > 0) & (self.shape_count % np.maximum(self.shape_slice, 1) != 0)
         refuse_first(uneven, "shape_slice", self.shape_slice, "must divide the shape's count")
-        grouped = self.shape_group >= 0
+        in_group = self.shape_group >= 0
         first = np.full(len(self.shape_group_level), -1, dtype=np.int64)
-        first[self.shape_group[grouped]] = self.shape_job[grouped]
-        mixed = np.zeros_like(grouped)
-        mixed[grouped] = first[self.shape_group[grouped]] != self.shape_job[grouped]
+        first[self.shape_group[in_group]] = self.shape_job[in_group]
+        mixed = np.zeros_like(in_group)
+        mixed[in_group] = first[self.shape_group[in_group]] != self.shape_job[in_group]
         refuse_first(mixed, "shape_group", self.shape_group, "must not join shapes of several jobs")
         self._check_quotas()
         for objective in judge.BASES:
@@ -175,20 +175,20 @@ class Instance(contract.Instance):
         """Check that parents form a forest, that users of quota have a queue, and that others' quota involves one job
         at a time.
         """
-        seen = np.arange(len(self.quota_parent))
+        ancestors = np.arange(len(self.quota_parent))
         for _ in range(len(self.quota_parent)):
-            seen = np.where(seen >= 0, self.quota_parent[seen], -1)
-        refuse_first(seen >= 0, "quota_parent", self.quota_parent, "must not lead back to the queue itself")
+            ancestors = np.where(ancestors >= 0, self.quota_parent[ancestors], -1)
+        refuse_first(ancestors >= 0, "quota_parent", self.quota_parent, "must not lead back to the queue itself")
         lacking = (self.job_queue < 0) & ((self.job_use > 0).any(axis=1) | (self.may == 2).any(axis=1))
         refuse_first(lacking, "job_queue", self.job_queue, "a job that uses quota, or may evict by 2, needs a queue")
         lacking = (self.unit_queue < 0) & (self.unit_use > 0).any(axis=1)
         refuse_first(lacking, "unit_queue", self.unit_queue, "a unit that uses quota needs a queue")
         if len(self.quota_parent):
-            listed = np.zeros_like(self.quota_used)
+            own_use = np.zeros_like(self.quota_used)
             there = self.unit_queue >= 0
-            np.add.at(listed, self.unit_queue[there], self.unit_use[there])
+            np.add.at(own_use, self.unit_queue[there], self.unit_use[there])
             refuse_first(
-                listed > self.quota_used, "quota_used", self.quota_used, "expected at least what its units use"
+                own_use > self.quota_used, "quota_used", self.quota_used, "expected at least what its units use"
             )
         if self.above_nominal and (jobs := len(self.job_priority)) != 1:
             raise InvalidInput(f"above_nominal: 1 with {jobs} waiting jobs, expected one; ask for one job at a time")
@@ -237,8 +237,8 @@ class Instance(contract.Instance):
 
     def table(self, plan: Plan) -> dict[str, Any]:
         """Return every unit and every waiting job: its number and name, and its fate."""
-        moved = np.isin(np.arange(len(self.unit_group)), self.moved(plan.move))
-        fate = np.where(plan.evict == 1, "evicted", np.where(moved, "moved", "runs on"))
+        is_moved = np.isin(np.arange(len(self.unit_group)), self.moved(plan.move))
+        fate = np.where(plan.evict == 1, "evicted", np.where(is_moved, "moved", "runs on"))
         units, jobs = len(self.unit_group), len(self.job_priority)
         names = [
             *(self.unit_names or [str(u) for u in range(units)]),

@@ -54,8 +54,8 @@ def _budget_violations(instance: Instance, evicted: Sequence[int], moved: Sequen
     disturbed = {*evicted, *moved}
     pods = [p for p, u in enumerate(instance.pod_unit.tolist()) if u in disturbed]
     over = 0
-    for budget, left in zip(instance.pod_budget, instance.budget_left.tolist(), strict=True):
-        over += max(0, sum(int(budget[p]) for p in pods) - left)
+    for budget, remaining in zip(instance.pod_budget, instance.budget_left.tolist(), strict=True):
+        over += max(0, sum(int(budget[p]) for p in pods) - remaining)
     return over
 
 
@@ -141,12 +141,12 @@ def malformed(instance: Instance, plan: Any) -> list[str]:
         ("evict", len(instance.unit_group), "unit"),
         ("move", len(instance.pod_node), "pod"),
     ):
-        if (given := len(getattr(plan, name))) != size:
-            faults.append(f"{name} has {given} entries, expected {size}, one for each {what}")
-    wanted = instance.shape_nodes.shape
-    if plan.place.shape != wanted and (plan.place.size or wanted[0] * wanted[1]):
+        if (length := len(getattr(plan, name))) != size:
+            faults.append(f"{name} has {length} entries, expected {size}, one for each {what}")
+    shapes, node_count = instance.shape_nodes.shape
+    if plan.place.shape != (shapes, node_count) and (plan.place.size or shapes * node_count):
         faults.append(
-            f"place is {'x'.join(map(str, plan.place.shape))}, expected {wanted[0]}x{wanted[1]}, shapes x nodes"
+            f"place is {'x'.join(map(str, plan.place.shape))}, expected {shapes}x{node_count}, shapes x nodes"
         )
     nodes = len(instance.node_free)
     faults += [
@@ -215,10 +215,10 @@ def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, i
 
 def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
     """Yield the errors of rule 3."""
-    moved = _moved(instance, plan)
-    if not moved:
+    moved_units = _moved(instance, plan)
+    if not moved_units:
         return
-    for u in moved:
+    for u in moved_units:
         if not int(instance.unit_movable[u]):
             yield f"unit {u} is moved: it may not be"
         if int(plan.evict[u]):
@@ -227,17 +227,17 @@ def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
             to = {n for v, n in zip(instance.pod_unit.tolist(), plan.move.tolist(), strict=True) if v == u and n >= 0}
             yield from _not_one_domain(instance, f"the moved unit {u}", level, to)
     for p, (u, n) in enumerate(zip(instance.pod_unit.tolist(), plan.move.tolist(), strict=True)):
-        if u in moved and n < 0:
+        if u in moved_units and n < 0:
             yield f"pod {p} of the moved unit {u} goes nowhere"
-        chosen = int(instance.pod_set[p])
-        if n >= 0 and chosen >= 0 and not int(instance.node_sets[chosen, n]):
+        node_set = int(instance.pod_set[p])
+        if n >= 0 and node_set >= 0 and not int(instance.node_sets[node_set, n]):
             yield f"pod {p} may not run on node {n}"
 
 
 def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
     """Yield the errors of rule 4."""
-    moved, hosts = set(_moved(instance, plan)), set(plan.move.tolist()) - {-1}
-    gone = moved | set(_ones(plan.evict))
+    moved_units, hosts = set(_moved(instance, plan)), set(plan.move.tolist()) - {-1}
+    leaving = moved_units | set(_ones(plan.evict))
     coming: dict[int, list[tuple[int, list[int]]]] = defaultdict(list)
     for k in range(len(plan.place)):
         for n, count in _placed(plan, k).items():
@@ -247,7 +247,7 @@ def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
             coming[n].append((1, instance.pod_demand[p].tolist()))
     released: dict[int, list[int]] = defaultdict(lambda: [0] * len(instance.resources))
     for p, (n, u) in enumerate(zip(instance.pod_node.tolist(), instance.pod_unit.tolist(), strict=True)):
-        if u in gone and n in coming:
+        if u in leaving and n in coming:
             released[n] = [a + int(b) for a, b in zip(released[n], instance.pod_demand[p].tolist(), strict=True)]
     for n in sorted(coming):
         for r, resource in enumerate(instance.resources):
@@ -261,15 +261,15 @@ def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
 NO_JOB_MAY = "no job that starts may evict it"
 
 
-def ineligible(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> list[tuple[int, str]]:
+def ineligible(instance: Instance, starting: Sequence[int], evicted: Sequence[int]) -> list[tuple[int, str]]:
     """Return units whose eviction breaks a rule if these jobs start, each with the sentence (rules 5, 6 and 9)."""
     faults: list[tuple[int, str]] = []
     unborrowed: dict[int, bool] = {}
     for u in evicted:
-        by = [(j, int(instance.may[j, u])) for j in started]
+        by = [(j, int(instance.may[j, u])) for j in starting]
         for j, may in by:
             if may == 2 and j not in unborrowed:
-                unborrowed[j] = not judge_quotas.borrows(instance, j, started, evicted)
+                unborrowed[j] = not judge_quotas.borrows(instance, j, starting, evicted)
         if not any(may == 1 or (may == 2 and unborrowed[j]) for j, may in by):
             only = any(may == 2 for _, may in by)
             lacking = "only a job that ends without borrowing may do so" if only else NO_JOB_MAY
@@ -284,27 +284,27 @@ def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[
     """Yield the errors of rule 6."""
     if not evicted:
         return
-    gone, groups = set(evicted), instance.unit_group.tolist()
-    touched = {groups[u] for u in gone}
+    leaving, groups = set(evicted), instance.unit_group.tolist()
+    gangs = {groups[u] for u in leaving}
     members: dict[int, list[int]] = defaultdict(list)
     for u, group in enumerate(groups):
-        if group in touched:
+        if group in gangs:
             members[group].append(u)
     pods: dict[int, int] = defaultdict(int)
     for u in instance.pod_unit.tolist():
         pods[u] += 1
     for group, units in sorted(members.items()):
-        out = [u for u in units if u in gone]
-        staying = sum(max(1, pods[u]) for u in units if u not in gone)
+        out = [u for u in units if u in leaving]
+        staying = sum(max(1, pods[u]) for u in units if u not in leaving)
         if out and len(out) < len(units) and staying < int(instance.group_min[group]):
             least = int(instance.group_min[group])
             yield out[0], f"gang {group}: {staying} pods stay, expected at least {least}, or the gang is evicted whole"
 
 
-def over_limit(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:
+def over_limit(instance: Instance, starting: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:
     """Yield the errors of rule 7."""
-    for h, left in enumerate(instance.limit_left.tolist()):
-        use = sum(int(instance.limit_job[h, j]) for j in started)
-        there = left + sum(int(instance.limit_unit[h, u]) for u in evicted)
+    for h, remaining in enumerate(instance.limit_left.tolist()):
+        use = sum(int(instance.limit_job[h, j]) for j in starting)
+        there = remaining + sum(int(instance.limit_unit[h, u]) for u in evicted)
         if use > there and use > 0:
             yield f"limit {h}: the jobs that start use {use}, left and given back are {there}"

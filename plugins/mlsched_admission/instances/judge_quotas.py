@@ -60,13 +60,13 @@ class Tree:
     def excess(self, q: int, change: dict[int, int]) -> list[tuple[int, int, int]]:
         """Return (queue, usage, allowed) for each queue on the path to the root that exceeds its limit."""
         usages = [(p, self.usage(p, change), self.allowed(p)) for p in self.path(q)]
-        return [(p, usage, allowed) for p, usage, allowed in usages if allowed is not None and usage > allowed]
+        return [(p, usage, limit) for p, usage, limit in usages if limit is not None and usage > limit]
 
 
-def _change(instance: Instance, f: int, started: Sequence[int], evicted: Sequence[int]) -> dict[int, int]:
+def _change(instance: Instance, f: int, starting: Sequence[int], evicted: Sequence[int]) -> dict[int, int]:
     """Return the change of each queue's use of flavor `f` under a plan."""
     change: dict[int, int] = defaultdict(int)
-    for j in started:
+    for j in starting:
         change[int(instance.job_queue[j])] += int(instance.job_use[j, f])
     for u in evicted:
         change[int(instance.unit_queue[u])] -= int(instance.unit_use[u, f])
@@ -77,30 +77,30 @@ def _flavors(instance: Instance, j: int) -> list[int]:
     return [f for f, use in enumerate(instance.job_use[j].tolist()) if use > 0]
 
 
-def over_quota(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> list[str]:
+def over_quota(instance: Instance, starting: Sequence[int], evicted: Sequence[int]) -> list[str]:
     """Yield the errors of rule 8."""
     faults: dict[tuple[int, int], str] = {}
-    for j in started:
+    for j in starting:
         for f in _flavors(instance, j):
-            change = _change(instance, f, started, evicted)
-            for p, usage, allowed in Tree(instance, f).excess(int(instance.job_queue[j]), change):
-                faults[p, f] = f"queue {p} uses {usage} of flavor {f}: expected at most {allowed}"
+            change = _change(instance, f, starting, evicted)
+            for p, usage, limit in Tree(instance, f).excess(int(instance.job_queue[j]), change):
+                faults[p, f] = f"queue {p} uses {usage} of flavor {f}: expected at most {limit}"
     return list(faults.values())
 
 
-def borrows(instance: Instance, j: int, started: Sequence[int], evicted: Sequence[int]) -> bool:
+def borrows(instance: Instance, j: int, starting: Sequence[int], evicted: Sequence[int]) -> bool:
     q = int(instance.job_queue[j])
     for f in _flavors(instance, j):
         tree = Tree(instance, f)
-        if tree.usage(q, _change(instance, f, started, evicted)) > tree.subtree(q):
+        if tree.usage(q, _change(instance, f, starting, evicted)) > tree.subtree(q):
             return True
     return False
 
 
 def contested(instance: Instance, j: int) -> list[int]:
     """Return the flavors for which job `j` would need preemption (rule 9)."""
-    if named := [f for f, flag in enumerate(instance.contested.tolist()) if flag]:
-        return named
+    if flavors := [f for f, flag in enumerate(instance.contested.tolist()) if flag]:
+        return flavors
     queue, uses = int(instance.job_queue[j]), _flavors(instance, j)
     lacking = [f for f in uses if Tree(instance, f).excess(queue, {queue: int(instance.job_use[j, f])})]
     return lacking or uses

@@ -60,10 +60,10 @@ class Quotas:
         """Return the present usage."""
         return self.usage(self.instance.quota_used)
 
-    def changed(self, started: Any, evicted: Any) -> IntArray:
+    def changed(self, starting: Any, evicted: Any) -> IntArray:
         """Return each queue's own use if these jobs start and these units are evicted."""
         instance, own = self.instance, self.instance.quota_used.copy()
-        for j in started:
+        for j in starting:
             if instance.job_queue[j] >= 0:
                 own[instance.job_queue[j]] += instance.job_use[j]
         for u in evicted:
@@ -100,10 +100,10 @@ class Quotas:
         return [(int(q), int(f)) for q, f in np.argwhere(self.used > self.allowed)]
 
 
-def within_limits(instance: Instance, started: list[int], evicted: list[int]) -> bool:
+def within_limits(instance: Instance, starting: list[int], evicted: list[int]) -> bool:
     """Return whether the limits of rule 7 are satisfied if these jobs start and these units are evicted."""
     if not len(instance.limit_left):
         return True
-    use = instance.limit_job[:, started].sum(axis=1)
-    given = instance.limit_unit[:, evicted].sum(axis=1)
-    return not bool(((use > 0) & (use > instance.limit_left + given)).any())
+    use = instance.limit_job[:, starting].sum(axis=1)
+    released = instance.limit_unit[:, evicted].sum(axis=1)
+    return not bool(((use > 0) & (use > instance.limit_left + released)).any())

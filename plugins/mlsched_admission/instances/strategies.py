@@ -102,15 +102,15 @@ def _quotas(d: _Draw, units: int, jobs: int) -> dict[str, Any]:
     parent = np.array([-1, 0, 1, 1, 0], dtype=np.int64)
     f = d.one(1, 1, 2)
     unit_queue, unit_use = d.array((units,), 2, 3, 4), d.array((units, f), 0, 1, 1, 2)
-    used = np.where((parent >= 1)[:, None], d.array((5, f), 0, 0, 1), 0)
-    np.add.at(used, unit_queue, unit_use)
+    usage = np.where((parent >= 1)[:, None], d.array((5, f), 0, 0, 1), 0)
+    np.add.at(usage, unit_queue, unit_use)
     one = jobs == 1
     return {
         "quota_parent": parent,
         "quota_nominal": d.array((5, f), 0, 1, 2, 3),
         "quota_borrow": d.array((5, f), -1, -1, 0, 1),
         "quota_lend": d.array((5, f), -1, -1, 0, 1),
-        "quota_used": used,
+        "quota_used": usage,
         "job_queue": d.array((jobs,), 2, 3, 4),
         "job_use": d.array((jobs, f), 0, 1, 1, 2),
         "unit_queue": unit_queue,

@@ -72,11 +72,11 @@ class _Added:
 def changes(instance: Instance) -> Changes:
     """Return the problem of changes that would let all jobs of an instance start."""
     instance = _without_worse_domains(instance)
-    added = _Added(instance)
-    nodes, complete = _more_nodes(instance, added)
-    pods, all_pods = _fewer_pods(instance, added)
-    raised = _raised(instance, added)
-    return Changes(_question(instance, added, pods), nodes, tuple(pods), raised, complete and all_pods)
+    additions = _Added(instance)
+    nodes, complete = _more_nodes(instance, additions)
+    pods, all_pods = _fewer_pods(instance, additions)
+    raises = _raised(instance, additions)
+    return Changes(_question(instance, additions, pods), nodes, tuple(pods), raises, complete and all_pods)
 
 
 def _without_worse_domains(instance: Instance) -> Instance:
@@ -107,22 +107,24 @@ def _without_worse_domains(instance: Instance) -> Instance:
     room, best = (np.zeros(int(domain.max()) + 1, dtype=np.int64) for _ in range(2))
     np.add.at(room, domain[able], now[able])
     np.maximum.at(best, domain[able], empty[able])
-    kept, most = set(), -1
+    undominated, most = set(), -1
     for d in sorted(set(domain[able].tolist()), key=lambda d: (-int(room[d]), -int(best[d]), d)):
         if best[d] > most:  # earlier domains have at least as much room
-            kept.add(d)
+            undominated.add(d)
             most = int(best[d])
-    return instance.replace(shape_nodes=instance.shape_nodes * np.isin(domain, sorted(kept)))
+    return instance.replace(shape_nodes=instance.shape_nodes * np.isin(domain, sorted(undominated)))
 
 
 def _fitting(free: IntArray, demand: IntArray, most: int, spread: int) -> IntArray:
     """Return the number of pods of a demand that fit on each node, at most `most`."""
-    called = demand > 0
-    fits = (free[:, called] // demand[called]).min(axis=1) if called.any() else np.full(len(free), most)
+    is_requested = demand > 0
+    fits = (
+        (free[:, is_requested] // demand[is_requested]).min(axis=1) if is_requested.any() else np.full(len(free), most)
+    )
     return np.asarray(np.clip(fits, 0, min(most, spread or most)))
 
 
-def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool]:
+def _more_nodes(instance: Instance, additions: _Added) -> tuple[dict[int, int], bool]:
     """Add undominated copies of nodes, as many of each kind as the jobs could use; return unit -> copied node."""
     capacity = instance.node_free + instance.node_draining
     np.add.at(capacity, instance.pod_node, instance.pod_demand)
@@ -145,13 +147,13 @@ def _more_nodes(instance: Instance, added: _Added) -> tuple[dict[int, int], bool
             if m != n
         )
     ]
-    found: dict[int, int] = {}
+    copies: dict[int, int] = {}
     for n in best:
         for _ in range(able[n]):
-            if len(found) == MOST_ADDED:
-                return found, False
-            found[added.node(n, capacity[n], instance.node_domain[:, n])] = n
-    return found, True
+            if len(copies) == MOST_ADDED:
+                return copies, False
+            copies[additions.node(n, capacity[n], instance.node_domain[:, n])] = n
+    return copies, True
 
 
 def _levels(instance: Instance) -> list[int]:
@@ -166,8 +168,8 @@ def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
     for k, demand in enumerate(instance.shape_demand):
         if not instance.shape_nodes[k, n] or (demand > capacity).any():
             continue
-        count, called = int(instance.shape_count[k]), demand > 0
-        each = int((capacity[called] // demand[called]).min()) if called.any() else count
+        count, is_requested = int(instance.shape_count[k]), demand > 0
+        each = int((capacity[is_requested] // demand[is_requested]).min()) if is_requested.any() else count
         each = min(each, int(instance.shape_spread[k]) or each)
         needed += -(-count // each)
     return needed
@@ -182,30 +184,34 @@ def _no_worse(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
     )
 
 
-def _fewer_pods(instance: Instance, added: _Added) -> tuple[list[int], bool]:
+def _fewer_pods(instance: Instance, additions: _Added) -> tuple[list[int], bool]:
     """Add units that represent a pod less: all pods but one of every shape, in every domain if one is required.
 
     Shapes of several slices and groups of shapes are unchanged.
     """
-    found: list[int] = []
+    pod_units: list[int] = []
     for k, count in enumerate(instance.shape_count.tolist()):
         level, size = int(instance.shape_level[k]), int(instance.shape_slice[k])
         if count == 1 or (size and size != count) or int(instance.shape_group[k]) >= 0:
             continue
         open_to = np.flatnonzero(instance.shape_nodes[k])
         domains = sorted(set(instance.node_domain[level, open_to].tolist()) - {-1}) if level >= 0 else [-1]
-        if len(found) + len(domains) * (count - 1) > MOST_ADDED:
-            return found, False
-        use, given = _per_pod(instance, k)
+        if len(pod_units) + len(domains) * (count - 1) > MOST_ADDED:
+            return pod_units, False
+        use, limit_shares = _per_pod(instance, k)
         for domain in domains:
             column = np.full(len(instance.node_domain), -1, dtype=np.int64)
             if level >= 0:
                 column[level] = domain
             for _ in range(count - 1):
-                unit = added.node(-1, instance.shape_demand[k], column, k)
-                added.units[-1] |= {"use": use, "queue": int(instance.job_queue[instance.shape_job[k]]), "limit": given}
-                found.append(unit)
-    return found, True
+                unit = additions.node(-1, instance.shape_demand[k], column, k)
+                additions.units[-1] |= {
+                    "use": use,
+                    "queue": int(instance.job_queue[instance.shape_job[k]]),
+                    "limit": limit_shares,
+                }
+                pod_units.append(unit)
+    return pod_units, True
 
 
 def _per_pod(instance: Instance, k: int) -> tuple[IntArray, IntArray]:
@@ -215,9 +221,9 @@ def _per_pod(instance: Instance, k: int) -> tuple[IntArray, IntArray]:
     return alone * (instance.job_use[j] // count), alone * (instance.limit_job[:, j] // count)
 
 
-def _raised(instance: Instance, added: _Added) -> dict[int, tuple[str, int, int]]:
+def _raised(instance: Instance, additions: _Added) -> dict[int, tuple[str, int, int]]:
     """Add units that use the jobs' missing amounts of each quota and limit."""
-    found = {}
+    raises = {}
     everyone = list(range(len(instance.job_priority)))
     quotas = Quotas(instance)
     usage = quotas.usage(quotas.changed(everyone, []))
@@ -228,43 +234,45 @@ def _raised(instance: Instance, added: _Added) -> dict[int, tuple[str, int, int]
             if (instance.job_use[instance.job_queue == q, f] > 0).any():
                 use = np.zeros(instance.job_use.shape[1], dtype=np.int64)
                 use[f] = short[f]
-                found[added.unit(use=use, queue=q, priority=1)] = ("quota", q, f)
-    for h, left in enumerate(instance.limit_left.tolist()):
-        if (short_of := int(instance.limit_job[h].sum()) - left) > 0 and instance.limit_job[h].any():
-            given = np.zeros(len(instance.limit_left), dtype=np.int64)
-            given[h] = short_of
-            found[added.unit(limit=given, priority=1)] = ("limit", h, 0)
-    return found
+                raises[additions.unit(use=use, queue=q, priority=1)] = ("quota", q, f)
+    for h, remaining in enumerate(instance.limit_left.tolist()):
+        if (short_of := int(instance.limit_job[h].sum()) - remaining) > 0 and instance.limit_job[h].any():
+            limit_use = np.zeros(len(instance.limit_left), dtype=np.int64)
+            limit_use[h] = short_of
+            raises[additions.unit(limit=limit_use, priority=1)] = ("limit", h, 0)
+    return raises
 
 
-def _question(instance: Instance, added: _Added, pods: list[int]) -> Instance:
-    units, jobs, extra = len(instance.unit_group), len(instance.job_priority), len(added.units)
+def _question(instance: Instance, additions: _Added, pods: list[int]) -> Instance:
+    units, jobs, extra = len(instance.unit_group), len(instance.job_priority), len(additions.units)
     nodes, flavors, limits = len(instance.node_free), instance.job_use.shape[1], len(instance.limit_left)
-    here = [(u, says["node"]) for u, says in enumerate(added.units, units) if "node" in says]
-    new = len(added.like)
+    here = [(u, says["node"]) for u, says in enumerate(additions.units, units) if "node" in says]
+    new = len(additions.like)
     no_use, no_limit = np.zeros(flavors, dtype=np.int64), np.zeros(limits, dtype=np.int64)
-    use = np.array([says.get("use", no_use) for says in added.units], dtype=np.int64).reshape(extra, flavors)
-    given = np.array([says.get("limit", no_limit) for says in added.units], dtype=np.int64).reshape(extra, limits)
-    queue = np.array([says.get("queue", -1) for says in added.units], dtype=np.int64)
-    priority = np.array([says.get("priority", 0) for says in added.units], dtype=np.int64)
-    held = np.zeros_like(instance.quota_used)
-    np.add.at(held, queue[queue >= 0], use[queue >= 0])
+    use = np.array([says.get("use", no_use) for says in additions.units], dtype=np.int64).reshape(extra, flavors)
+    limit_uses = np.array([says.get("limit", no_limit) for says in additions.units], dtype=np.int64).reshape(
+        extra, limits
+    )
+    queue = np.array([says.get("queue", -1) for says in additions.units], dtype=np.int64)
+    priority = np.array([says.get("priority", 0) for says in additions.units], dtype=np.int64)
+    quota_uses = np.zeros_like(instance.quota_used)
+    np.add.at(quota_uses, queue[queue >= 0], use[queue >= 0])
     shape_nodes = np.hstack([instance.shape_nodes, np.zeros((len(instance.shape_job), new), dtype=np.int64)])
     node_sets = np.hstack([instance.node_sets, np.zeros((len(instance.node_sets), new), dtype=np.int64)])
-    for i, (like, shape) in enumerate(zip(added.like, added.shape_of, strict=True), nodes):
+    for i, (like, shape) in enumerate(zip(additions.like, additions.shape_of, strict=True), nodes):
         if shape >= 0:
             shape_nodes[shape, i] = 1
         else:
             shape_nodes[:, i], node_sets[:, i] = instance.shape_nodes[:, like], instance.node_sets[:, like]
     ends = instance.unit_ends >= 0
-    pod_set, node_sets = _keep_out(instance, added, node_sets)
+    pod_set, node_sets = _keep_out(instance, additions, node_sets)
     is_node = np.array(
-        ["node" in says and u not in set(pods) for u, says in enumerate(added.units, units)], dtype=np.int64
+        ["node" in says and u not in set(pods) for u, says in enumerate(additions.units, units)], dtype=np.int64
     )
     budget = np.zeros((1, len(instance.pod_unit) + len(here)), dtype=np.int64)
     budget[0, [len(instance.pod_unit) + i for i, (u, _) in enumerate(here) if u in set(pods)]] = 1
-    capacity = np.array(added.capacity, dtype=np.int64).reshape(new, len(instance.resources))
-    domains = np.array(added.domain, dtype=np.int64).reshape(new, len(instance.node_domain)).T
+    capacity = np.array(additions.capacity, dtype=np.int64).reshape(new, len(instance.resources))
+    domains = np.array(additions.domain, dtype=np.int64).reshape(new, len(instance.node_domain)).T
     zeros = np.zeros(extra, dtype=np.int64)
     return Instance(
         resources=instance.resources,
@@ -295,26 +303,26 @@ def _question(instance: Instance, added: _Added, pods: list[int]) -> Instance:
         shape_group=instance.shape_group,
         shape_group_level=instance.shape_group_level,
         quota_parent=instance.quota_parent,
-        quota_nominal=instance.quota_nominal + held,
+        quota_nominal=instance.quota_nominal + quota_uses,
         quota_borrow=instance.quota_borrow,
         quota_lend=instance.quota_lend,
-        quota_used=instance.quota_used + held,
+        quota_used=instance.quota_used + quota_uses,
         job_queue=instance.job_queue,
         job_use=instance.job_use,
         unit_queue=np.concatenate([instance.unit_queue, queue]),
         unit_use=np.vstack([instance.unit_use, use]),
         limit_left=instance.limit_left,
         limit_job=instance.limit_job,
-        limit_unit=np.hstack([instance.limit_unit, given.T]),
+        limit_unit=np.hstack([instance.limit_unit, limit_uses.T]),
         budget_left=np.zeros(1, dtype=np.int64),
         pod_budget=budget,
     )
 
 
-def _keep_out(instance: Instance, added: _Added, node_sets: IntArray) -> tuple[IntArray, IntArray]:
+def _keep_out(instance: Instance, additions: _Added, node_sets: IntArray) -> tuple[IntArray, IntArray]:
     """Restrict moving pods to nodes and added nodes, excluding slots: unrestricted pods get a set without slots."""
     everywhere = np.ones((1, node_sets.shape[1]), dtype=np.int64)
-    for i, shape in enumerate(added.shape_of, len(instance.node_free)):
+    for i, shape in enumerate(additions.shape_of, len(instance.node_free)):
         if shape >= 0:
             everywhere[0, i] = 0
     return np.where(instance.pod_set < 0, len(node_sets), instance.pod_set), np.vstack([node_sets, everywhere])

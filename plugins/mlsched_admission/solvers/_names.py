@@ -22,12 +22,12 @@ def place(instance: Instance, q: int) -> str:
 
 def several(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:
     """Return "units a, b and c", "unit a", or "12 units"."""
-    chosen = list(numbers)
-    if len(chosen) > MOST_NAMES:
-        return f"{len(chosen)} {what}s"
-    shown = [names[n] if names else str(n) for n in chosen]
-    joined = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-    return f"{what}{'' if len(shown) == 1 else 's'} {joined}"
+    indices = list(numbers)
+    if len(indices) > MOST_NAMES:
+        return f"{len(indices)} {what}s"
+    texts = [names[n] if names else str(n) for n in indices]
+    listing = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return f"{what}{'' if len(texts) == 1 else 's'} {listing}"
 
 
 def not_evictable(names: Sequence[str], faults: Sequence[tuple[int, str]]) -> str:

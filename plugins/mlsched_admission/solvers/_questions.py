@@ -23,8 +23,8 @@ def about(instance: Instance, jobs: Sequence[int]) -> Instance:
     if rows == list(range(len(instance.job_priority))):
         return instance
     shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
-    kept = ("count", "demand", "nodes", "level", "slice", "spread", "group")
-    changed = {f"shape_{name}": getattr(instance, f"shape_{name}")[shapes] for name in kept}
+    columns = ("count", "demand", "nodes", "level", "slice", "spread", "group")
+    changed = {f"shape_{name}": getattr(instance, f"shape_{name}")[shapes] for name in columns}
     changed |= {name: getattr(instance, name)[rows] for name in ("job_priority", "job_queue", "job_use", "may")}
     return instance.replace(
         **changed,
@@ -63,18 +63,18 @@ def only(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> 
 
 def after(instance: Instance, evict: Sequence[int]) -> Instance:
     """Return the state after these units have left, in which no other unit may leave."""
-    gone = np.isin(np.arange(len(instance.unit_group)), list(evict))
-    pods = gone[instance.pod_unit] if len(instance.pod_unit) else np.zeros(0, dtype=bool)
-    free, used = instance.node_free.copy(), instance.quota_used.copy()
+    leaving = np.isin(np.arange(len(instance.unit_group)), list(evict))
+    pods = leaving[instance.pod_unit] if len(instance.pod_unit) else np.zeros(0, dtype=bool)
+    free, usage = instance.node_free.copy(), instance.quota_used.copy()
     np.add.at(free, instance.pod_node[pods], instance.pod_demand[pods])
-    counted = gone & (instance.unit_queue >= 0)
-    np.subtract.at(used, instance.unit_queue[counted], instance.unit_use[counted])
+    in_queue = leaving & (instance.unit_queue >= 0)
+    np.subtract.at(usage, instance.unit_queue[in_queue], instance.unit_use[in_queue])
     return instance.replace(
         node_free=free,
         pod_demand=np.where(pods[:, None], 0, instance.pod_demand),
-        quota_used=used,
-        unit_use=np.where(gone[:, None], 0, instance.unit_use),
-        limit_left=instance.limit_left + instance.limit_unit[:, gone].sum(axis=1),
+        quota_used=usage,
+        unit_use=np.where(leaving[:, None], 0, instance.unit_use),
+        limit_left=instance.limit_left + instance.limit_unit[:, leaving].sum(axis=1),
         may=0 * instance.may,
         unit_movable=0 * instance.unit_movable,
         above_nominal=0,
@@ -105,8 +105,8 @@ class Asked:
 
     def remaining(self) -> float | None:
         """Return the remaining seconds; None without a limit."""
-        left = self.deadline.remaining()
-        return None if left is None else max(left, 0.01)
+        seconds = self.deadline.remaining()
+        return None if seconds is None else max(seconds, 0.01)
 
     def best(self, instance: Instance, objective: str) -> Best:
         """Return the best plan, and whether that is proved; every plan is judged."""

@@ -17,17 +17,17 @@ def reason(instance: Instance, j: int, *, evictions: bool = True) -> str | None:
     evictions: False explains why it does not start without evictions. Each sentence is a proof: it uses upper limits
     and ignores all other obstacles.
     """
-    gone = instance.may[j] > 0 if evictions else np.zeros(len(instance.unit_group), dtype=bool)
+    evictable = instance.may[j] > 0 if evictions else np.zeros(len(instance.unit_group), dtype=bool)
     by = " by allowed evictions" if evictions else ""
     room = instance.node_free + instance.node_draining
-    leaving = gone | (instance.unit_movable == 1)
+    leaving = evictable | (instance.unit_movable == 1)
     pods = leaving[instance.pod_unit] if len(instance.pod_unit) else np.zeros(0, dtype=bool)
     np.add.at(room, instance.pod_node[pods], instance.pod_demand[pods])
     job = named("job", instance.job_names, j)
     for k in np.flatnonzero(instance.shape_job == j).tolist():
         if sentence := _no_room(instance, k, room, by):
             return f"{job}: {sentence}"
-    return _no_quota(instance, j, gone, by, job) or _no_limit(instance, j, gone, by, job)
+    return _no_quota(instance, j, evictable, by, job) or _no_limit(instance, j, evictable, by, job)
 
 
 def _no_room(instance: Instance, k: int, room: IntArray, by: str) -> str | None:
@@ -59,11 +59,11 @@ def _no_room(instance: Instance, k: int, room: IntArray, by: str) -> str | None:
     return None
 
 
-def _no_quota(instance: Instance, j: int, gone: IntArray, by: str, job: str) -> str | None:
+def _no_quota(instance: Instance, j: int, leaving: IntArray, by: str, job: str) -> str | None:
     if int(instance.job_queue[j]) < 0:
         return None
     quotas = Quotas(instance)
-    usage = quotas.usage(quotas.changed([j], np.flatnonzero(gone).tolist()))
+    usage = quotas.usage(quotas.changed([j], np.flatnonzero(leaving).tolist()))
     for q in quotas.path(int(instance.job_queue[j])):
         for f in np.flatnonzero(instance.job_use[j] > 0).tolist():
             if usage[q, f] > quotas.allowed[q, f]:
@@ -74,9 +74,9 @@ def _no_quota(instance: Instance, j: int, gone: IntArray, by: str, job: str) -> 
     return None
 
 
-def _no_limit(instance: Instance, j: int, gone: IntArray, by: str, job: str) -> str | None:
-    for h, left in enumerate(instance.limit_left.tolist()):
-        use, most = int(instance.limit_job[h, j]), left + int(instance.limit_unit[h, gone].sum())
+def _no_limit(instance: Instance, j: int, leaving: IntArray, by: str, job: str) -> str | None:
+    for h, remaining in enumerate(instance.limit_left.tolist()):
+        use, most = int(instance.limit_job[h, j]), remaining + int(instance.limit_unit[h, leaving].sum())
         if use and use > most:
             limit = named("limit", instance.limit_names, h)
             return f"{job}: {limit} leaves it no more than {max(0, most)} (of {use}){by}"

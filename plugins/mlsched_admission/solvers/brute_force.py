@@ -63,32 +63,38 @@ class _Search:
     def _with(self, flags: tuple[int, ...], best: tuple[int, Plan] | None) -> tuple[int, Plan] | None:
         """Return the best plan in which exactly these jobs start, or `best`."""
         instance = self.instance
-        started = [j for j, flag in enumerate(flags) if flag]
-        able = np.asarray((instance.may[started] > 0).any(axis=0)).tolist()
+        starters = [j for j, flag in enumerate(flags) if flag]
+        able = np.asarray((instance.may[starters] > 0).any(axis=0)).tolist()
         kinds = [(us, able[us[0]], bool(instance.unit_movable[us[0]])) for us in self._alike()]
         kinds = [kind for kind in kinds if kind[1] or kind[2]]
-        if not started:
+        if not starters:
             kinds = []  # a move without a start does not change costs
         shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if flags[j]]
         stack: list[tuple[int, list[int], list[int]]] = [(0, [], [])]
         while stack:
-            depth, evicted, moved = stack.pop()
+            depth, evicted, movers = stack.pop()
             self._count()
-            if best is not None and self._at_least(evicted, moved) >= best[0]:
+            if best is not None and self._at_least(evicted, movers) >= best[0]:
                 continue
             undecided = [u for us, _, _ in kinds[depth:] for u in us]
-            if not self._could_fit(shapes, [*evicted, *moved, *undecided]):
+            if not self._could_fit(shapes, [*evicted, *movers, *undecided]):
                 continue
             if depth < len(kinds):
                 us, evictable, movable = kinds[depth]
-                for gone in range(len(us) * evictable + 1):
-                    for away in range((len(us) - gone) * movable + 1):
-                        stack.append((depth + 1, [*evicted, *us[:gone]], [*moved, *us[gone : gone + away]]))
+                for leaving_count in range(len(us) * evictable + 1):
+                    for away in range((len(us) - leaving_count) * movable + 1):
+                        stack.append(
+                            (
+                                depth + 1,
+                                [*evicted, *us[:leaving_count]],
+                                [*movers, *us[leaving_count : leaving_count + away]],
+                            )
+                        )
                 continue
-            value = judge.BASES[instance.objective(self.objective)](instance, evicted, moved)
-            if (best is None or value < best[0]) and self._allowed(started, evicted):
-                found = self._placed(flags, shapes, evicted, moved)
-                best = best if found is None else (value, found)
+            value = judge.BASES[instance.objective(self.objective)](instance, evicted, movers)
+            if (best is None or value < best[0]) and self._allowed(starters, evicted):
+                plan = self._placed(flags, shapes, evicted, movers)
+                best = best if plan is None else (value, plan)
         return best
 
     def _count(self) -> None:
@@ -122,9 +128,9 @@ class _Search:
             classes[repr((pods, gang, numbers, columns))].append(u)
         return list(classes.values())
 
-    def _at_least(self, evicted: list[int], moved: list[int]) -> int:
+    def _at_least(self, evicted: list[int], movers: list[int]) -> int:
         """Return the least cost of a plan that evicts and moves these."""
-        return judge.BASES[self.instance.objective(self.objective)](self.instance, evicted, moved)
+        return judge.BASES[self.instance.objective(self.objective)](self.instance, evicted, movers)
 
     def _rooms(self, leaving: list[int]) -> Rooms:
         room: Rooms = (self.instance.node_free + self.instance.node_draining).tolist()
@@ -148,21 +154,21 @@ class _Search:
                 return False
         return True
 
-    def _allowed(self, started: list[int], evicted: list[int]) -> bool:
+    def _allowed(self, starters: list[int], evicted: list[int]) -> bool:
         """Check rules 5 to 9."""
-        if judge.ineligible(self.instance, started, evicted) or judge_quotas.over_quota(
-            self.instance, started, evicted
+        if judge.ineligible(self.instance, starters, evicted) or judge_quotas.over_quota(
+            self.instance, starters, evicted
         ):
             return False
-        return not list(judge.over_limit(self.instance, started, evicted))
+        return not list(judge.over_limit(self.instance, starters, evicted))
 
-    def _placed(self, flags: tuple[int, ...], shapes: list[int], evicted: list[int], moved: list[int]) -> Plan | None:
+    def _placed(self, flags: tuple[int, ...], shapes: list[int], evicted: list[int], movers: list[int]) -> Plan | None:
         """Return the plan with nodes for the arrivals; None if they do not fit."""
-        instance, room = self.instance, self._rooms([*evicted, *moved])
+        instance, room = self.instance, self._rooms([*evicted, *movers])
         move = [-1] * len(instance.pod_node)
         place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
-        for _ in self._moves([p for u in moved for p in self.pods[u]], room, move):
-            if not all(self._together(u, move) for u in moved):
+        for _ in self._moves([p for u in movers for p in self.pods[u]], room, move):
+            if not all(self._together(u, move) for u in movers):
                 continue
             for _ in self._places(shapes, room, place):
                 if not self._groups_together(place):
@@ -178,10 +184,10 @@ class _Search:
             return
         p, others = pods[0], pods[1:]
         first = max(0, move[before]) if before >= 0 and self._kind(before) == self._kind(p) else 0
-        chosen, demand = int(self.instance.pod_set[p]), self.instance.pod_demand[p].tolist()
+        node_set, demand = int(self.instance.pod_set[p]), self.instance.pod_demand[p].tolist()
         for n, there in enumerate(room[first:], first):
             self._count()
-            if (chosen < 0 or self.instance.node_sets[chosen, n]) and all(
+            if (node_set < 0 or self.instance.node_sets[node_set, n]) and all(
                 d <= a or not d for d, a in zip(demand, there, strict=True)
             ):
                 room[n], move[p] = [a - d for a, d in zip(there, demand, strict=True)], n

@@ -35,10 +35,10 @@ class _Question:
     def __init__(self, snapshot: Snapshot, instance: Instance, evict: tuple[int, ...], starts: bool) -> None:
         self.snapshot, self.instance, self.evict, self.starts = snapshot, instance, evict, starts
         self.workload = snapshot.waiting[instance.job_names[0]]
-        made = cycle.entry_of(snapshot, self.workload).assignment
-        self.impossible = made.impossible
-        contested = made.contested or frozenset(made.usage)
-        self.allowed = Allowed(snapshot, self.workload, made.usage, contested, made.units)
+        assignment = cycle.entry_of(snapshot, self.workload).assignment
+        self.impossible = assignment.impossible
+        contested = assignment.contested or frozenset(assignment.usage)
+        self.allowed = Allowed(snapshot, self.workload, assignment.usage, contested, assignment.units)
         self.unit = {name: u for u, name in enumerate(instance.unit_names)}
         self.values = self._values(evict)
         self.looked = 0
@@ -111,8 +111,8 @@ class _Question:
         return judge.base_values(self.instance, self._plan(evict))
 
     def _plan(self, evict: Collection[int]) -> Plan:
-        gone = set(evict)
-        flags = ints(int(u in gone) for u in range(len(self.instance.unit_group)))
+        leaving = set(evict)
+        flags = ints(int(u in leaving) for u in range(len(self.instance.unit_group)))
         empty = self.instance.shape_nodes * 0
         return Plan(start=ints([1]), place=empty, evict=flags, move=ints(-1 for _ in self.instance.pod_node))
 
@@ -129,24 +129,24 @@ class _Question:
         if self.impossible:
             return [], True
         points: dict[tuple[int, ...], tuple[int, ...]] = {}
-        seen = 0
-        for seen, chosen in enumerate(self._subsets(self.allowed.candidates), 1):
-            if seen > MOST:
+        examined = 0
+        for examined, subset in enumerate(self._subsets(self.allowed.candidates), 1):
+            if examined > MOST:
                 break
-            self.looked = len(chosen)  # all smaller sets have been examined
-            units = tuple(sorted(self.unit[one.name] for one in chosen if one.name in self.unit))
-            if len(units) < len(chosen):
+            self.looked = len(subset)  # all smaller sets have been examined
+            units = tuple(sorted(self.unit[one.name] for one in subset if one.name in self.unit))
+            if len(units) < len(subset):
                 continue
             values = self._values(units)
             key = (values["top_priority"], *(values[name] for name in OBJECTIVES))
             beaten = any(k[0] < key[0] or (k[0] == key[0] and _no_worse(k[1:], key[1:])) for k in points)
-            if beaten or self.allowed.why_not(chosen):
+            if beaten or self.allowed.why_not(subset):
                 continue
             points = {
                 k: v for k, v in points.items() if not (key[0] < k[0] or (key[0] == k[0] and _no_worse(key[1:], k[1:])))
             }
             points[key] = units
-        return [self._point(units) for _, units in sorted(points.items())], seen <= MOST
+        return [self._point(units) for _, units in sorted(points.items())], examined <= MOST
 
     def _decided(self) -> bool:
         """Return whether all sets that could dominate were examined: those of at most this size, and of lower
@@ -156,7 +156,7 @@ class _Question:
             return False
         highest = max(self.snapshot.running[self.instance.unit_names[u]].priority for u in self.evict)
         lower = [one for one in self.allowed.candidates if one.priority < highest]
-        return 2 ** len(lower) <= MOST and all(self.allowed.why_not(chosen) for chosen in self._subsets(lower))
+        return 2 ** len(lower) <= MOST and all(self.allowed.why_not(subset) for subset in self._subsets(lower))
 
     @staticmethod
     def _subsets(line: list[Workload]) -> Iterator[tuple[Workload, ...]]:

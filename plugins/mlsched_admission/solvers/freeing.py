@@ -54,27 +54,27 @@ def free_whole_nodes(
     Raises:
         InvalidInput: there are fewer than `most` comparable nodes or domains.
     """
-    asked = Asked(SECONDS if time_limit is None else time_limit, seed)
+    searcher = Asked(SECONDS if time_limit is None else time_limit, seed)
     ways: list[Freed] = []
     suffice = True
     for count in range(1, most + 1):
         way = None
         if suffice:
-            way = _cheapest(asked, whole_nodes_job(instance, level, count, evict=False), "moves", count)
+            way = _cheapest(searcher, whole_nodes_job(instance, level, count, evict=False), "moves", count)
             suffice = way.plan is not None or not way.proved
         if way is None or (way.plan is None and way.proved):
             question = whole_nodes_job(instance, level, count, evict=True)
-            way = _cheapest(asked, question, "victims", count)
+            way = _cheapest(searcher, question, "victims", count)
             if way.plan is not None:  # the fewest moves with these evictions
                 units = np.flatnonzero(question.unit_movable).tolist()
-                fewer = _cheapest(asked, only(question, way.evicts, units), "moves", count)
+                fewer = _cheapest(searcher, only(question, way.evicts, units), "moves", count)
                 way = way if fewer.plan is None else dataclasses.replace(fewer, proved=way.proved and fewer.proved)
         ways.append(way)
     return ways
 
 
-def _cheapest(asked: Asked, question: Instance, objective: str, count: int) -> Freed:
-    best = asked.best(question, objective)
+def _cheapest(searcher: Asked, question: Instance, objective: str, count: int) -> Freed:
+    best = searcher.best(question, objective)
     plan = best.plan
     if plan is None or not plan.start[0]:
         return Freed(count, (), (), (), None, best.proved)
@@ -99,12 +99,12 @@ def whole_nodes_job(instance: Instance, level: int, count: int, *, evict: bool) 
     alike = Counter((len(m), int(capacity[m[0]])) for m in members if len(set(capacity[m].tolist())) == 1)
     alike = Counter({key: number for key, number in alike.items() if key[1] > 0})
     if not alike or max(alike.values()) < count:
-        what, found = "nodes" if level < 0 else "domains", max(alike.values(), default=0)
-        raise InvalidInput(f"free: {count} {what}, expected at most {found}, the number of {what} of one size")
+        what, most_alike = "nodes" if level < 0 else "domains", max(alike.values(), default=0)
+        raise InvalidInput(f"free: {count} {what}, expected at most {most_alike}, the number of {what} of one size")
     size, amount = max(alike, key=lambda key: (alike[key], key))
-    chosen = [m for m in members if len(m) == size and set(capacity[m].tolist()) == {amount}]
+    eligible = [m for m in members if len(m) == size and set(capacity[m].tolist()) == {amount}]
     open_to = np.zeros((1, len(capacity)), dtype=np.int64)
-    open_to[0, np.concatenate(chosen)] = 1
+    open_to[0, np.concatenate(eligible)] = 1
     demand = np.zeros((1, len(instance.resources)), dtype=np.int64)
     demand[0, scarce] = amount
     units = len(instance.unit_group)

@@ -45,34 +45,34 @@ def what_it_takes(
     """
     rows = list(range(len(instance.job_priority))) if jobs is None else list(jobs)
     question = about(instance, rows)
-    asked = Asked(SECONDS if time_limit is None else time_limit, seed)
+    searcher = Asked(SECONDS if time_limit is None else time_limit, seed)
     starts = [] if verdict is None else [point.plan for point in verdict.front]
     starting = [plan for plan in starts if plan.start[rows].all()]
     complete = verdict is not None and verdict.complete
-    if _starts_now(question, asked, starting, complete=complete):
+    if _starts_now(question, searcher, starting, complete=complete):
         return Needs(tuple(rows), starts_now=True, complete=True, proof="a plan that the judge accepts")
     # All plans of a complete front start as much as any plan does.
     most = starts[0].start[rows] if starts and complete else None
-    cannot, why = (None, "") if starting else _cannot(question, asked, most)
-    made = changes(question)
-    found, complete = _front(made, asked)
-    listed = [_change(question, made, plan) for plan in found]
-    listed.sort(key=lambda change: (_kinds(change), change.wait, sum(change.nodes.values()), len(change.moves)))
-    complete = complete and made.complete
-    proof = f"cp-sat found the front in {count_of(asked.solves, 'solve')}" + (
+    cannot, why = (None, "") if starting else _cannot(question, searcher, most)
+    problem = changes(question)
+    plans, complete = _front(problem, searcher)
+    all_changes = [_change(question, problem, plan) for plan in plans]
+    all_changes.sort(key=lambda change: (_kinds(change), change.wait, sum(change.nodes.values()), len(change.moves)))
+    complete = complete and problem.complete
+    proof = f"cp-sat found the front in {count_of(searcher.solves, 'solve')}" + (
         " and proved that it is complete" if complete else ""
     )
-    if not listed and complete:
+    if not all_changes and complete:
         proof = "cp-sat proved that none of these changes, nor all of them together, would do"
-    return Needs(tuple(rows), False, tuple(listed), complete, cannot, "; ".join(filter(None, [why, proof])))
+    return Needs(tuple(rows), False, tuple(all_changes), complete, cannot, "; ".join(filter(None, [why, proof])))
 
 
-def _starts_now(question: Instance, asked: Asked, starting: Sequence[Plan], *, complete: bool) -> bool:
+def _starts_now(question: Instance, searcher: Asked, starting: Sequence[Plan], *, complete: bool) -> bool:
     """Return whether the jobs start without evictions and moves; on a complete front, such a plan is the only point."""
     if starting and complete:
         return any(not plan.evict.any() and not (plan.move >= 0).any() for plan in starting)
     stuck = any(reason(question, j, evictions=False) for j in range(len(question.job_priority)))
-    return not stuck and bool(asked.best(only(question, ()), "victims").starts_all)
+    return not stuck and bool(searcher.best(only(question, ()), "victims").starts_all)
 
 
 def _kinds(change: Change) -> int:
@@ -80,7 +80,7 @@ def _kinds(change: Change) -> int:
     return sum(bool(field) for field in fields)
 
 
-def _cannot(question: Instance, asked: Asked, most: IntArray | None) -> tuple[str | None, str]:
+def _cannot(question: Instance, searcher: Asked, most: IntArray | None) -> tuple[str | None, str]:
     """Explain why the jobs do not start by allowed evictions and moves either, with the proof; None if they do.
 
     most: 1 for each job of a plan that is proved to start the most; None if unknown.
@@ -88,7 +88,7 @@ def _cannot(question: Instance, asked: Asked, most: IntArray | None) -> tuple[st
     if len(question.job_priority) == 1 and (sentence := reason(question, 0)):
         return sentence, "counted"
     if most is None:
-        best = asked.best(question, "victims")
+        best = searcher.best(question, "victims")
         if best.starts_all:
             return None, ""
         if best.plan is None or not best.proved:
@@ -102,39 +102,39 @@ def _cannot(question: Instance, asked: Asked, most: IntArray | None) -> tuple[st
     return f"{jobs}: no plan starts {'it' if len(waiting) == 1 else 'them'} by allowed evictions", "proved by cp-sat"
 
 
-def _front(made: Changes, asked: Asked) -> tuple[list[Plan], bool]:
+def _front(problem: Changes, searcher: Asked) -> tuple[list[Plan], bool]:
     """Return the undominated plans of the problem of changes, and whether these are all."""
     from mlsched.solvers.front.planned import front_of
 
-    question = made.question
+    question = problem.question
     asks = {
-        "lost": bool(made.nodes),
+        "lost": bool(problem.nodes),
         "moves": bool(question.unit_movable.any()),
-        "budget_violations": bool(made.pods),
+        "budget_violations": bool(problem.pods),
         "grace": bool((question.unit_grace > 0).any()),
-        "top_priority": bool(made.raised),
+        "top_priority": bool(problem.raised),
     }
     names = [name for name, there in asks.items() if there]
     names += [name for name in ("lost", "moves") if name not in names][: max(0, 2 - len(names))]
     solver, params = registry().solver("admission", "cp-sat")
-    front = front_of(solver, question, names, params, threads=1, seed=asked.seed, time_limit=asked.remaining())
-    asked.solves += front.solves
+    front = front_of(solver, question, names, params, threads=1, seed=searcher.seed, time_limit=searcher.remaining())
+    searcher.solves += front.solves
     # If some plan starts all jobs, so does every plan of the front.
-    found = [plan for plan in front.plans or () if plan.start.all()]
-    return found, bool(front.complete)
+    plans = [plan for plan in front.plans or () if plan.start.all()]
+    return plans, bool(front.complete)
 
 
-def _change(question: Instance, made: Changes, plan: Plan) -> Change:
+def _change(question: Instance, problem: Changes, plan: Plan) -> Change:
     """Return a plan of the problem of changes as a change, with only the quota that it needs."""
     evicted = np.flatnonzero(plan.evict).tolist()
     real = len(question.unit_group)
-    ended = tuple(u for u in evicted if u < real)
-    nodes = Counter(made.nodes[u] for u in evicted if u in made.nodes)
-    pods = [u for u in evicted if u in made.pods]
-    moved = np.flatnonzero(plan.move[: len(question.pod_unit)] >= 0)
-    moves = tuple(sorted({int(question.pod_unit[p]) for p in moved}))
-    quota, limits = _raised(made, plan)
-    wait = max((int(question.unit_ends[u]) for u in ended), default=0)
+    ended_units = tuple(u for u in evicted if u < real)
+    nodes = Counter(problem.nodes[u] for u in evicted if u in problem.nodes)
+    pods = [u for u in evicted if u in problem.pods]
+    moved_pods = np.flatnonzero(plan.move[: len(question.pod_unit)] >= 0)
+    moves = tuple(sorted({int(question.pod_unit[p]) for p in moved_pods}))
+    quota, limits = _raised(problem, plan)
+    wait = max((int(question.unit_ends[u]) for u in ended_units), default=0)
     parts = [counted_nodes(question, n, count) for n, count in sorted(nodes.items())]
     parts += [f"move {several('unit', question.unit_names, moves)}"] if moves else []
     parts += [
@@ -143,8 +143,12 @@ def _change(question: Instance, made: Changes, plan: Plan) -> Change:
     ]
     parts += [f"{named('limit', question.limit_names, h)} raised by {more}" for h, more in limits.items()]
     parts += [f"{count_of(len(pods), 'pod')} fewer"] if pods else []
-    parts += [f"wait {_span(wait)} until {several('unit', question.unit_names, ended)} {_ends(ended)}"] if ended else []
-    return Change("; ".join(parts), dict(nodes), moves, quota, limits, len(pods), wait, ended)
+    parts += (
+        [f"wait {_span(wait)} until {several('unit', question.unit_names, ended_units)} {_ends(ended_units)}"]
+        if ended_units
+        else []
+    )
+    return Change("; ".join(parts), dict(nodes), moves, quota, limits, len(pods), wait, ended_units)
 
 
 def _ends(units: Sequence[int]) -> str:
@@ -165,15 +169,15 @@ def _span(seconds: int) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def _raised(made: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
+def _raised(problem: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
     """Return the necessary rises of quotas and limits: one after the other at the least value that the others allow."""
-    question, units = made.question, [u for u in made.raised if plan.evict[u]]
+    question, units = problem.question, [u for u in problem.raised if plan.evict[u]]
     evicted = np.flatnonzero(plan.evict).tolist()
-    started = np.flatnonzero(plan.start).tolist()
+    starters = np.flatnonzero(plan.start).tolist()
     quota: dict[tuple[int, int], int] = {}
     limits: dict[int, int] = {}
     for u in units:
-        what, a, b = made.raised[u]
+        what, a, b = problem.raised[u]
         name, place = ("unit_use", (u, b)) if what == "quota" else ("limit_unit", (a, u))
 
         def raised_by(
@@ -184,8 +188,8 @@ def _raised(made: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict
             return of.replace(**{name: values})
 
         def enough(amount: int, made_of: Callable[[int], Instance] = raised_by) -> bool:
-            tried = made_of(amount)
-            return not over_quota(tried, started, evicted) and not list(judge.over_limit(tried, started, evicted))
+            trial = made_of(amount)
+            return not over_quota(trial, starters, evicted) and not list(judge.over_limit(trial, starters, evicted))
 
         least = _least(int(getattr(question, name)[place]), enough)
         question = raised_by(least)

@@ -65,8 +65,8 @@ def judge_decision(
         raise InvalidInput(f"first: {list(first)!r}, expected top_priority, or nothing")
     names = _objectives(instance, objectives)
     question = about(instance, rows)
-    made = _decided(instance, question, decision, rows, starts)
-    judgement = _Judgement(question, made, names, bool(first), Asked(time_limit, seed, confirm=confirm))
+    judged_decision = _decided(instance, question, decision, rows, starts)
+    judgement = _Judgement(question, judged_decision, names, bool(first), Asked(time_limit, seed, confirm=confirm))
     verdict = judgement.verdict(known if question is instance else None)
 
     def back(point: Point) -> Point:
@@ -82,28 +82,28 @@ def judge_decision(
     )
 
 
-def _numbers(name: str, given: Iterable[int], size: int) -> list[int]:
+def _numbers(name: str, values: Iterable[int], size: int) -> list[int]:
     """Return different numbers below `size`, ascending."""
-    numbers = sorted({as_int(name, n) for n in given})
+    numbers = sorted({as_int(name, n) for n in values})
     for n in numbers:
         if not 0 <= n < size:
             raise InvalidInput(f"{name}: {n}: expected at least 0 and below {size}")
     return numbers
 
 
-def _objectives(instance: Instance, given: Sequence[str] | None) -> tuple[str, ...]:
-    if given is None:
+def _objectives(instance: Instance, requested: Sequence[str] | None) -> tuple[str, ...]:
+    if requested is None:
         more = [("budget_violations", len(instance.budget_left)), ("moves", int(instance.unit_movable.sum()))]
         return ("victims", "lost", *(name for name, there in more if there))
-    known = [o.name for o in instance.objectives]
-    for name in given:
-        if name not in known:
+    names = [o.name for o in instance.objectives]
+    for name in requested:
+        if name not in names:
             raise UnknownName(
-                f"admission has no objective '{name}'{did_you_mean(name, known)}; there are {', '.join(known)}"
+                f"admission has no objective '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}"
             )
-    if len(set(given)) < 2:
+    if len(set(requested)) < 2:
         raise InvalidInput("objectives: expected two or more; for one, solve the instance")
-    return tuple(given)
+    return tuple(requested)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,25 +150,25 @@ class _Judgement:
     """The steps of a verdict on one problem."""
 
     def __init__(
-        self, question: Instance, made: _Decision, objectives: tuple[str, ...], top: bool, asked: Asked
+        self, question: Instance, decision: _Decision, objectives: tuple[str, ...], top: bool, searcher: Asked
     ) -> None:
-        self.question, self.made, self.objectives, self.top, self.asked = question, made, objectives, top, asked
-        self.values = judge.base_values(question, made.plan)
+        self.question, self.made, self.objectives, self.top, self.asked = question, decision, objectives, top, searcher
+        self.values = judge.base_values(question, decision.plan)
         self._least: Best | None = None
 
     def verdict(self, known: Verdict | None = None) -> Verdict:
         """Return the first kind that applies, with the front."""
-        found = self._ineligible()
-        if found is None and (self.made.complete or not self._fewest().starts_all):
-            found = self._does_not_start()
-        found = found or self._needless()
+        result = self._ineligible()
+        if result is None and (self.made.complete or not self._fewest().starts_all):
+            result = self._does_not_start()
+        result = result or self._needless()
         if known is not None and known.objectives == self.objectives:
             front, complete, proof, evidence = known.front, known.complete, known.front_proof, known.front_evidence
         else:
             front, complete, proof, evidence = self._front()
-        if found is None:
-            found = self._against(front, complete, proof, evidence)
-        return dataclasses.replace(found, front=front, complete=complete, front_proof=proof, front_evidence=evidence)
+        if result is None:
+            result = self._against(front, complete, proof, evidence)
+        return dataclasses.replace(result, front=front, complete=complete, front_proof=proof, front_evidence=evidence)
 
     def _made(self, kind: Kind, sentence: str, **fields: Any) -> Verdict:
         return Verdict(
@@ -185,8 +185,10 @@ class _Judgement:
         return several("unit", self.question.unit_names, units)
 
     def _ineligible(self) -> Verdict | None:
-        found = judge.ineligible(self.question, self.made.meant, self.made.evict)
-        faults = tuple((u, why.removeprefix(f"unit {u} is evicted: ")) for u, why in found)  # units have names here
+        violations = judge.ineligible(self.question, self.made.meant, self.made.evict)
+        faults = tuple(
+            (u, why.removeprefix(f"unit {u} is evicted: ")) for u, why in violations
+        )  # units have names here
         if not faults:
             return None
         sentence = not_evictable(self.question.unit_names, faults)
@@ -201,14 +203,14 @@ class _Judgement:
             wrong = self.question.violations(self.made.plan)
             proof = "by the rules of the instance"
             return self._made("does not start", wrong[0], starts=False, proof=proof) if wrong else None
-        left = after(about(self.question, self.made.meant), self.made.evict)
-        starts = self.asked.best(left, "victims").starts_all
+        remaining = after(about(self.question, self.made.meant), self.made.evict)
+        starts = self.asked.best(remaining, "victims").starts_all
         if starts:
             return None
         jobs = several("job", self.question.job_names, self.made.meant)
         if starts is None:
             return self._made("unknown", f"the time was over before it was known whether {jobs} can start then")
-        why = next((s for j in range(len(self.made.meant)) if (s := reason(left, j, evictions=False))), None)
+        why = next((s for j in range(len(self.made.meant)) if (s := reason(remaining, j, evictions=False))), None)
         sentence = f"with {self._units(self.made.evict)} gone, {jobs} cannot start"
         proof = f"{why}, with them gone" if why else "cp-sat proved that no places exist"
         return self._made("does not start", sentence, starts=False, proof=proof, evidence="unconfirmed")
@@ -218,9 +220,9 @@ class _Judgement:
         if not self.made.evict:
             return Best(None, proved=False)
         if self._least is None:
-            moved = self.question.moved(self.made.plan.move)
-            asked = only(about(self.question, self.made.meant), self.made.evict, moved)
-            self._least = self.asked.best(asked.replace(unit_lost=np.ones_like(asked.unit_lost)), "lost")
+            moved_units = self.question.moved(self.made.plan.move)
+            subproblem = only(about(self.question, self.made.meant), self.made.evict, moved_units)
+            self._least = self.asked.best(subproblem.replace(unit_lost=np.ones_like(subproblem.unit_lost)), "lost")
         return self._least
 
     def _needless(self) -> Verdict | None:
@@ -247,23 +249,23 @@ class _Judgement:
         """Return all points among the plans that start the most and evict the lowest priorities; and the proof."""
         from mlsched.solvers.front.planned import front_of
 
-        question, proved = self.question, True
+        question, is_proved = self.question, True
         stuck = [reason(question, j) for j in range(len(question.job_priority))]
         if all(stuck) and not self.made.evict:
             nothing = _nobody(question)
             return (self._point(nothing),), True, f"counted: {stuck[0]}", None
         if self.top and self._priorities_differ():
             best = self.asked.best(question, "top_priority")
-            proved = best.proved
+            is_proved = best.proved
             if best.plan is None:
                 return (), False, "the time was over before a plan was found", None
-            if proved and not best.plan.start.any() and not self.asked.confirm:  # so all units stay, too
+            if is_proved and not best.plan.start.any() and not self.asked.confirm:  # so all units stay, too
                 proof = "cp-sat proved that no plan starts a job"
                 return (self._point(_nobody(question)),), True, proof, "unconfirmed"
             highest = self._point(best.plan).values["top_priority"]
             levels = sorted(set(question.unit_priority.tolist()))
-            allowed = np.isin(question.unit_priority, levels[:highest])
-            question = question.replace(may=np.where(allowed, question.may, 0))
+            evictable = np.isin(question.unit_priority, levels[:highest])
+            question = question.replace(may=np.where(evictable, question.may, 0))
         solver, params = registry().solver("admission", "cp-sat")
         front = front_of(
             solver,
@@ -278,7 +280,7 @@ class _Judgement:
             front = front.confirmed()
         points = [self._point(plan) for plan in front.plans or ()]
         points.sort(key=lambda point: [point.values[name] for name in self.objectives])
-        complete = bool(front.complete) and proved
+        complete = bool(front.complete) and is_proved
         proof = f"cp-sat found the front in {count_of(front.solves, 'solve')}" + (
             " and proved that it is complete" if complete else ""
         )
@@ -307,8 +309,8 @@ class _Judgement:
 
     def _placed(self, front: tuple[Point, ...]) -> Point | None:
         """Return the decision with places for its pods."""
-        meant = about(self.question, self.made.meant)
-        best = self.asked.best(only(meant, self.made.evict), "victims")
+        subproblem = about(self.question, self.made.meant)
+        best = self.asked.best(only(subproblem, self.made.evict), "victims")
         if best.plan is None:
             return None
         plan = lifted(self.question, self.made.meant, best.plan).replace(evict=self.made.plan.evict)

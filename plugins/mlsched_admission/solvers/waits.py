@@ -31,12 +31,12 @@ def _quota(instance: Instance, j: int) -> str:
     quotas = Quotas(instance)
     for q in quotas.path(queue):
         for f in np.flatnonzero(instance.job_use[j] > 0).tolist():
-            asks, most, used = int(instance.job_use[j, f]), int(quotas.allowed[q, f]), int(quotas.used[q, f])
-            if used + asks <= most or most >= 2**53:
+            asks, most, usage = int(instance.job_use[j, f]), int(quotas.allowed[q, f]), int(quotas.used[q, f])
+            if usage + asks <= most or most >= 2**53:
                 continue
             what, where = _flavor(instance, f), place(instance, q)
             borrowers = _borrowers(instance, quotas, f)
-            free = max(0, most - used)
+            free = max(0, most - usage)
             return f"asks {asks} {what}; {where} has {free} of {most} free" + (f"; {borrowers}" if borrowers else "")
     return ""
 
@@ -55,10 +55,10 @@ def _borrowers(instance: Instance, quotas: Quotas, f: int) -> str:
 
 
 def _limit(instance: Instance, j: int) -> str:
-    for h, left in enumerate(instance.limit_left.tolist()):
+    for h, remaining in enumerate(instance.limit_left.tolist()):
         asks = int(instance.limit_job[h, j])
-        if asks > max(0, left):
-            return f"asks {asks}; {named('limit', instance.limit_names, h)} has {max(0, left)} left"
+        if asks > max(0, remaining):
+            return f"asks {asks}; {named('limit', instance.limit_names, h)} has {max(0, remaining)} left"
     return ""
 
 

@@ -53,11 +53,11 @@ def _states(documents: Sequence[Document], options: Options) -> list[State]:
         return [slurm.read_slurm(list(documents), options)]
     if systems != ["Kubernetes"]:
         raise InvalidInput("no state is given; name files that kubectl, squeue or KAI wrote")
-    found = objects.objects(documents)
-    if found.get("Workload") or found.get("ClusterQueue"):
-        states = kueue.read_kueue(found, options)
+    by_kind = objects.objects(documents)
+    if by_kind.get("Workload") or by_kind.get("ClusterQueue"):
+        states = kueue.read_kueue(by_kind, options)
     else:
-        states = [kube.read_kubernetes(found, options)]
+        states = [kube.read_kubernetes(by_kind, options)]
     if (seconds := objects.apart(documents)) > APART:
         for state in states:
             state.assumed.insert(0, different_times(seconds))

@@ -25,7 +25,7 @@ def asked_about(waiting: Sequence[Waiting], options: Options, state: State) -> l
     The default is one job: schedulers decide for one at a time, and its possible victims depend on it.
     """
     if options.jobs:
-        return list(dict.fromkeys(_named(wanted, waiting, state) for wanted in options.jobs))
+        return list(dict.fromkeys(_named(name, waiting, state) for name in options.jobs))
     if not waiting:
         return []
     first = min(waiting, key=lambda one: (-one.priority, one.since, one.name))
@@ -34,16 +34,18 @@ def asked_about(waiting: Sequence[Waiting], options: Options, state: State) -> l
     return [first.name]
 
 
-def _named(wanted: str, waiting: Sequence[Waiting], state: State) -> str:
-    named = [one.name for one in waiting if one.name == wanted] or [one.name for one in waiting if one.short == wanted]
-    if len(named) == 1:
-        return named[0]
-    if named:
-        several = shorten(", ".join(named), 120)
-        raise InvalidInput(f"{wanted}: {len(named)} waiting jobs are called so; name one of {several}")
-    held = [name for name in state.held if wanted in (name, name.rpartition("/")[2])]
-    if held:
-        raise InvalidInput(f"{wanted}: {state.held[held[0]]}: not asked about")
+def _named(requested: str, waiting: Sequence[Waiting], state: State) -> str:
+    matches = [one.name for one in waiting if one.name == requested] or [
+        one.name for one in waiting if one.short == requested
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        several = shorten(", ".join(matches), 120)
+        raise InvalidInput(f"{requested}: {len(matches)} waiting jobs are called so; name one of {several}")
+    blocked = [name for name in state.held if requested in (name, name.rpartition("/")[2])]
+    if blocked:
+        raise InvalidInput(f"{requested}: {state.held[blocked[0]]}: not asked about")
     names = [one.name for one in waiting]
     there = shorten(", ".join(names), 120) or "none"
-    raise InvalidInput(f"{wanted}: no waiting job is called so{did_you_mean(wanted, names)}; waiting: {there}")
+    raise InvalidInput(f"{requested}: no waiting job is called so{did_you_mean(requested, names)}; waiting: {there}")

@@ -79,10 +79,10 @@ def _node_fields(
 ) -> dict[str, Any]:
     """Return the fields of nodes, of their pods, and of the shapes' requests."""
     movable = [pod for number, pod in pods if units[number].movable]
-    asked = [shape.demand for shape in shapes] + [pod.demand for pod in movable]
-    names = sorted({name for demand in asked for name, count in demand.items() if count}) if nodes else []
-    held = [pod.demand for _, pod in pods]
-    scale = {name: _scale(state, name, _factor(held, [s.demand for s in shapes], name=name)) for name in names}
+    requests = [shape.demand for shape in shapes] + [pod.demand for pod in movable]
+    names = sorted({name for demand in requests for name, count in demand.items() if count}) if nodes else []
+    usage = [pod.demand for _, pod in pods]
+    scale = {name: _scale(state, name, _factor(usage, [s.demand for s in shapes], name=name)) for name in names}
     unit_of = {name: factor for name, (factor, _) in scale.items()}
     free = np.zeros((len(nodes), len(names)), dtype=np.int64)
     draining = np.zeros_like(free)
@@ -112,7 +112,7 @@ def _node_fields(
         "node_names": tuple(nodes),
         "pod_node": ints(index[pod.node] for _, pod in pods),
         "pod_demand": _demands([pod.demand for _, pod in pods], names, unit_of),
-        "node_sets": _rows([[int(node in chosen) for node in nodes] for chosen in map(set, sets)], len(nodes)),
+        "node_sets": _rows([[int(node in node_set) for node in nodes] for node_set in map(set, sets)], len(nodes)),
         "pod_set": ints(
             sets.index(tuple(sorted(pod.nodes))) if units[number].movable and pod.nodes is not None else -1
             for number, pod in pods
@@ -161,8 +161,8 @@ def _may(jobs: list[Job], units: list[Unit]) -> IntArray:
 def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> dict[str, Any]:
     """Return the trees of the jobs' queues, and the requested flavors."""
     flavors = sorted({flavor for job in jobs for flavor, count in job.use.items() if count})
-    asked = {_root(state, job.queue) for job in jobs if job.queue}
-    names = sorted(name for name in state.quotas if _root(state, name) in asked) if flavors else []
+    roots = {_root(state, job.queue) for job in jobs if job.queue}
+    names = sorted(name for name in state.quotas if _root(state, name) in roots) if flavors else []
     number = {name: q for q, name in enumerate(names)}
     quotas = [state.quotas[name] for name in names]
     inside = [unit for unit in units if unit.queue in number]
@@ -180,7 +180,7 @@ def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> dict[str,
     def limited(limits: Mapping[str, int | None]) -> list[int]:
         return [-1 if (n := limits.get(f)) is None else n // factor[f] for f in flavors]
 
-    counted = [unit.use if unit.queue in number else {} for unit in units]
+    uses = [unit.use if unit.queue in number else {} for unit in units]
     return {
         "quota_parent": ints(number.get(quota.parent, -1) for quota in quotas),
         "quota_nominal": _demands([quota.nominal for quota in quotas], flavors, factor),
@@ -190,7 +190,7 @@ def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> dict[str,
         "job_queue": ints(number.get(job.queue, -1) for job in jobs),
         "job_use": _demands([job.use for job in jobs], flavors, factor),
         "unit_queue": ints(number.get(unit.queue, -1) for unit in units),
-        "unit_use": _demands(counted, flavors, factor),
+        "unit_use": _demands(uses, flavors, factor),
         "contested": ints(int(any(f in job.contested for job in jobs)) for f in flavors),
         "queue_names": tuple(names),
         "flavor_names": tuple(_label(flavor, scale[flavor][1]) for flavor in flavors),

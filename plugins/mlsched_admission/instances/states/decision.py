@@ -55,8 +55,8 @@ def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
             f"that the scheduler marked as preempted"
         )
     # The later state may have victims of other decisions, too: those of this one are among its units.
-    known = set(instance.unit_names) | set(instance.group_names)
-    return Decision(_units(instance, [one for one in victims if one in known] or victims, name))
+    known_names = set(instance.unit_names) | set(instance.group_names)
+    return Decision(_units(instance, [one for one in victims if one in known_names] or victims, name))
 
 
 def evicting(instance: Instance, names: Sequence[str]) -> Decision:
@@ -101,13 +101,13 @@ def _units(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
     """Return the units of these names."""
     units = instance.unit_names or tuple(map(str, range(len(instance.unit_group))))
     gangs = instance.group_names or ()
-    found: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     for name in names:
         mine = [u for u, one in enumerate(units) if one == name]
         mine = mine or [u for u, g in enumerate(instance.unit_group.tolist()) if gangs and gangs[g] == name]
         mine = mine or _only(name, units, where)
-        found |= dict.fromkeys(mine)
-    return tuple(sorted(found))
+        numbers |= dict.fromkeys(mine)
+    return tuple(sorted(numbers))
 
 
 def _jobs(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
@@ -115,18 +115,18 @@ def _jobs(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
     return tuple(sorted({_only(name, jobs, where, what="waiting job")[0] for name in names}))
 
 
-def _only(name: str, known: Sequence[str], where: str, what: str = "running unit") -> list[int]:
+def _only(name: str, known_names: Sequence[str], where: str, what: str = "running unit") -> list[int]:
     """Return the only match of this full name or last part."""
-    short = [n for n, one in enumerate(known) if name in (one, one.rpartition("/")[2])]
+    short = [n for n, one in enumerate(known_names) if name in (one, one.rpartition("/")[2])]
     if len(short) == 1:
         return short
     if short:
-        several = shorten(", ".join(known[n] for n in short), 100)
+        several = shorten(", ".join(known_names[n] for n in short), 100)
         raise InvalidInput(f"{where}: {len(short)} of them are called {name!r}; name one of {several}")
-    raise InvalidInput(f"{where}: {name!r}: no {what} of the question is called so{_meant(name, known)}")
+    raise InvalidInput(f"{where}: {name!r}: no {what} of the question is called so{_meant(name, known_names)}")
 
 
-def _meant(name: str, known: Sequence[str]) -> str:
+def _meant(name: str, known_names: Sequence[str]) -> str:
     """Return the known name that is similar in full or in its last part."""
-    by_last = {one.rpartition("/")[2]: one for one in known}
-    return did_you_mean(name, known) or did_you_mean(name, by_last)
+    by_last = {one.rpartition("/")[2]: one for one in known_names}
+    return did_you_mean(name, known_names) or did_you_mean(name, by_last)

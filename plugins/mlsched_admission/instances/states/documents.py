@@ -157,9 +157,9 @@ def _recognised(name: str, entry: Entry) -> Document:
         return Document("slurm", name, entry)
     if any("preempttype" in _plain(key) for key in _keys(value)):
         return Document("config", name, entry)
-    known = ", ".join(list(value)[:4])
+    field_names = ", ".join(list(value)[:4])
     raise InvalidFile(
-        f"{name}: is not a known state (its fields: {shorten(known, 60)}); give kubectl get -o json, "
+        f"{name}: is not a known state (its fields: {shorten(field_names, 60)}); give kubectl get -o json, "
         f"squeue --json, scontrol show nodes --json, or a KAI snapshot"
     )
 

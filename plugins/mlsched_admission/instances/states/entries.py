@@ -114,9 +114,9 @@ class Entry:
             return {}
         if not isinstance(value, dict):
             self.bad(keys, value, "expected an object of texts")
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for name, item in value.items():
             if type(item) not in (str, int, float):
                 self.bad((*keys, name), item, "expected a text")
-            found[name] = str(item)
-        return found
+            texts[name] = str(item)
+        return texts

@@ -40,10 +40,10 @@ class Gang:
 class Gangs:
     """The groups of a state, and the group of each pod."""
 
-    def __init__(self, found: k8s.Objects, pods: list[Entry]) -> None:
+    def __init__(self, by_kind: k8s.Objects, pods: list[Entry]) -> None:
         self.by_key = {
             (k8s.POD_GROUPS[k8s.api_group(entry)], k8s.full_name(entry)): _gang(entry)
-            for entry in found.get("PodGroup", [])
+            for entry in by_kind.get("PodGroup", [])
         }
         self.of: dict[str, Gang] = {}
         for pod in pods:
@@ -118,20 +118,20 @@ def group_of(pod: Entry) -> tuple[str, str] | None:
 
 def _gang(entry: Entry) -> Gang:
     system = k8s.POD_GROUPS[k8s.api_group(entry)]
-    made = Gang(k8s.full_name(entry), system, 1, unmodelled=found_in("gangs", "PodGroup", entry))
+    gang_of_entry = Gang(k8s.full_name(entry), system, 1, unmodelled=found_in("gangs", "PodGroup", entry))
     if system == "kubernetes":
         gang = entry.get("spec", "schedulingPolicy", "gang")
-        made.minimum = (
+        gang_of_entry.minimum = (
             0 if gang is None else max(1, entry.whole("spec", "schedulingPolicy", "gang", "minCount", default=1))
         )
         mode = entry.get("spec", "disruptionMode")
-        made.whole = mode == "PodGroup" or (isinstance(mode, dict) and mode.get("all") is not None)
+        gang_of_entry.whole = mode == "PodGroup" or (isinstance(mode, dict) and mode.get("all") is not None)
         for one in entry.under("spec", "schedulingConstraints").entries("topology"):
-            made.level = one.text("key")
+            gang_of_entry.level = one.text("key")
     else:
-        made.minimum = max(1, entry.whole("spec", "minMember", default=1, low=0))
-        made.queue = entry.text("spec", "queue", default="default") if system == "volcano" else ""
-    return made
+        gang_of_entry.minimum = max(1, entry.whole("spec", "minMember", default=1, low=0))
+        gang_of_entry.queue = entry.text("spec", "queue", default="default") if system == "volcano" else ""
+    return gang_of_entry
 
 
 def preemptable(pod: Entry) -> bool:

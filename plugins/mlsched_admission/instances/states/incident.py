@@ -26,12 +26,12 @@ def is_incident(value: dict[str, Any]) -> bool:
 def incident_instance(report: Entry) -> Instance:
     """Return the instance of a report; raise InvalidFile if it is invalid."""
     fields: dict[str, Any] = report.get("instance")
-    known = [*specs(Instance), *_OTHERWISE]
-    if unknown := [name for name in fields if name not in known]:
-        report.fail(f"instance.{unknown[0]}: unknown field", f"there are {', '.join(known)}")
-    given = {name: value for name, value in fields.items() if name not in _OTHERWISE}
+    known_names = [*specs(Instance), *_OTHERWISE]
+    if unknown := [name for name in fields if name not in known_names]:
+        report.fail(f"instance.{unknown[0]}: unknown field", f"there are {', '.join(known_names)}")
+    arrays = {name: value for name, value in fields.items() if name not in _OTHERWISE}
     try:
-        return Instance(**given, **_limits(fields), **_sets(fields), **_domains(fields))
+        return Instance(**arrays, **_limits(fields), **_sets(fields), **_domains(fields))
     except (InvalidInput, KeyError, TypeError) as error:
         report.fail(f"instance: {error}", "a report has the fields of an admission.instance")
 

@@ -59,11 +59,11 @@ def read_kai(documents: list[Document], options: Options) -> State:
     if len(documents) > 1:
         raise InvalidInput(f"{len(documents)} snapshots of KAI are given; give one")
     raw = documents[0].entry.under("rawObjects")
-    found = _named(raw, documents[0].path)
-    if not found["Node"]:
+    by_kind = _named(raw, documents[0].path)
+    if not by_kind["Node"]:
         raw.fail("has no nodes", "fetch the snapshot again")
     state = State("kai")
-    return _Snapshot(found, state, options, documents[0].entry.under("config")).read()
+    return _Snapshot(by_kind, state, options, documents[0].entry.under("config")).read()
 
 
 def _named(raw: Entry, path: str) -> k8s.Objects:
@@ -75,31 +75,31 @@ def _named(raw: Entry, path: str) -> k8s.Objects:
         "podGroups": "PodGroup",
         "priorityClasses": "PriorityClass",
     }
-    found: k8s.Objects = {}
+    by_kind: k8s.Objects = {}
     for key, kind in kinds.items():
-        found[kind] = list(raw.entries(key))
-        for entry in found[kind]:
+        by_kind[kind] = list(raw.entries(key))
+        for entry in by_kind[kind]:
             entry.needed("metadata", "name")
             entry.where = f"{path}: {kind} {k8s.full_name(entry)}"
-    return found
+    return by_kind
 
 
 class _Snapshot:
     """A snapshot as read: the session of KAI's program, and its pods by name."""
 
-    def __init__(self, found: k8s.Objects, state: State, options: Options, config: Entry) -> None:
-        self.found, self.state, self.options, self.config = found, state, options, config
+    def __init__(self, by_kind: k8s.Objects, state: State, options: Options, config: Entry) -> None:
+        self.found, self.state, self.options, self.config = by_kind, state, options, config
         self.moves = True
-        self.machines = k8s.machines(found)
-        self.session = read_session(found, self.machines)
+        self.machines = k8s.machines(by_kind)
+        self.session = read_session(by_kind, self.machines)
         shares.divide(self.session)
-        self.groups = {k8s.full_name(group): group for group in found["PodGroup"]}
-        self.queues = {one.text("metadata", "name"): one for one in found["Queue"]}
-        self.entries = {k8s.full_name(pod): pod for pod in found["Pod"]}
-        for pod in found["Pod"]:
-            named = pod.mapping("metadata", "annotations").get(GROUP, "")
+        self.groups = {k8s.full_name(group): group for group in by_kind["PodGroup"]}
+        self.queues = {one.text("metadata", "name"): one for one in by_kind["Queue"]}
+        self.entries = {k8s.full_name(pod): pod for pod in by_kind["Pod"]}
+        for pod in by_kind["Pod"]:
+            group_name = pod.mapping("metadata", "annotations").get(GROUP, "")
             space = pod.text("metadata", "namespace")
-            if named and (f"{space}/{named}" if space else named) not in self.groups:
+            if group_name and (f"{space}/{group_name}" if space else group_name) not in self.groups:
                 state.assume(f"{pod.where}: its pod group is not in the snapshot, so nobody may evict it")
 
     def _held(self, pod: KaiPod) -> Amounts:
@@ -108,8 +108,8 @@ class _Snapshot:
         if pod.gpu_memory:
             share = pod.accepted if pod.accepted >= 0 else pod.request(self.session.smallest)[2]
         gpu = 1000 * pod.gpus + -(-share // 1000)
-        held = {"cpu": pod.cpu, "memory": pod.memory, GPU: gpu, "pods": 1, **pod.mig, **pod.others}
-        return {name: amount for name, amount in held.items() if amount}
+        totals = {"cpu": pod.cpu, "memory": pod.memory, GPU: gpu, "pods": 1, **pod.mig, **pod.others}
+        return {name: amount for name, amount in totals.items() if amount}
 
     def _counted(self, pods: Iterable[KaiPod]) -> Amounts:
         """Return the amounts of pods in quotas."""
@@ -158,15 +158,15 @@ class _Snapshot:
         return state
 
     def _take(self, node: Node, pod: KaiPod) -> None:
-        held = {name: amount for name, amount in self._held(pod).items() if name in node.free}
-        node.free = plus(node.free, times(-1, held))
+        amounts = {name: amount for name, amount in self._held(pod).items() if name in node.free}
+        node.free = plus(node.free, times(-1, amounts))
         if pod.status == RELEASING:
-            node.draining = plus(node.draining, held)
+            node.draining = plus(node.draining, amounts)
 
     def _gpus(self, pod: KaiPod) -> int:
-        held = dict(self._held(pod))
-        whole = held.pop(GPU, 0)
-        return whole + k8s.gpus_thousandths(held)
+        amounts = dict(self._held(pod))
+        whole = amounts.pop(GPU, 0)
+        return whole + k8s.gpus_thousandths(amounts)
 
     def _refused(self) -> bool:
         """Return whether KAI's own program lacks a feature of the state here; then the rule for instances decides."""
@@ -174,16 +174,16 @@ class _Snapshot:
         groups = [line for g in self.groups.values() for line in found_in("kai", "PodGroup", g)]
         pods = [line for pod in self.found["Pod"] for line in self._beyond(pod)]
         stale = [f"stale gangs ({name})" for name in self._stale()]
-        refused = list(dict.fromkeys([*times_, *groups, *pods, *stale, *self._placement()]))
-        for what in refused:
+        reasons = list(dict.fromkeys([*times_, *groups, *pods, *stale, *self._placement()]))
+        for what in reasons:
             self.state.assume(f"{what}: KAI's own program here does not have it")
-        return bool(refused)
+        return bool(reasons)
 
     def _placement(self) -> list[str]:
         """Return configured strategies of placement other than bin packing."""
         plugins = [one for tier in self.config.entries("tiers") for one in tier.entries("plugins")]
-        named = [one for one in plugins if one.text("name") == "nodeplacement"]
-        spread = [key for one in named for key, how in one.mapping("arguments").items() if how == "spread"]
+        placements = [one for one in plugins if one.text("name") == "nodeplacement"]
+        spread = [key for one in placements for key, how in one.mapping("arguments").items() if how == "spread"]
         return [f"spread placement of {key}" for key in spread]
 
     def _stale(self) -> list[str]:
@@ -202,10 +202,10 @@ class _Snapshot:
         for pod in running:
             entry = self.entries[pod.name]
             began = start if start is not None else k8s.when(entry, "status", "startTime")
-            saved = saved_at({**notes, **entry.mapping("metadata", "annotations")}, self.options)
-            held = self._gpus(pod) if losses.counted == "GPU" else pod.cpu
+            save_time = saved_at({**notes, **entry.mapping("metadata", "annotations")}, self.options)
+            amount = self._gpus(pod) if losses.counted == "GPU" else pod.cpu
             unit = Unit(pod.name, job.priority, gang=job.name, minimum=max(1, sum(job.minima.values())))
-            unit.lost = losses.of(held, began, saved, pod.name)
+            unit.lost = losses.of(amount, began, save_time, pod.name)
             unit.grace = entry.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
             unit.age = 0 if began is None or losses.now is None else max(0, losses.now - began)
             unit.movable = job.preemptible and self.moves
@@ -263,9 +263,9 @@ class _Snapshot:
         """Add lower groups of the own leaf queue (preempt), and groups of queues above their share (reclaim)."""
         session, request, now = self.session, self.session.request(chunk), self.state.now
         leaf = path[0]
-        fixed = group.preemptible or all(q.within_deserved(k_plus(q.fixed, request)) for q in path)
+        within_share = group.preemptible or all(q.within_deserved(k_plus(q.fixed, request)) for q in path)
         fair = all(a <= f for a, f in zip(k_plus(leaf.allocated, request), leaf.fair, strict=True))
-        reclaims = fixed and fair
+        reclaims = within_share and fair
         may = set()
         sides: dict[str, KaiQueue] = {}
         for unit in self.state.units.values():
@@ -273,7 +273,7 @@ class _Snapshot:
             if other is group or not other.preemptible:
                 continue
             if other.queue == group.queue:
-                if fixed and other.priority < group.priority and self._ran(unit, group.queue, RUNTIMES[0], now):
+                if within_share and other.priority < group.priority and self._ran(unit, group.queue, RUNTIMES[0], now):
                     may.add(unit.name)
             elif reclaims and (theirs := session.path(other.queue)) and self._ran(unit, other.queue, RUNTIMES[1], now):
                 mine, side = actions.sides(path, theirs)
@@ -306,15 +306,15 @@ class _Snapshot:
             shares_ = [side.allocatable(r) for r in range(3)]
             if needy:
                 shares_ = [min(a, d) if d >= 0 else a for a, d in zip(shares_, side.deserved, strict=True)]
-            bounded = tuple(int(min(a, most)) for a in shares_)
-            quota = Quota(side.name, "KAI", self._shares((bounded[0], bounded[1], bounded[2])))
+            nominal = tuple(int(min(a, most)) for a in shares_)
+            quota = Quota(side.name, "KAI", self._shares((nominal[0], nominal[1], nominal[2])))
             quota.lend = dict.fromkeys(names, 0)
             quota.used = self._shares(side.allocated)
             state.quotas[side.name] = quota
         for unit in state.units.values():
-            chosen = sides.get(unit.name)
+            unit_side = sides.get(unit.name)
             unit.use = {f"share/{name}": amount for name, amount in unit.use.items()}
-            unit.queue = chosen.name if chosen is not None else path[0].name if unit.queue == path[0].name else ""
+            unit.queue = unit_side.name if unit_side is not None else path[0].name if unit.queue == path[0].name else ""
             if not unit.queue:
                 unit.use = {}
         job.queue, job.use = path[0].name, {f"share/{name}": amount for name, amount in use.items() if amount}
@@ -344,21 +344,21 @@ class _Snapshot:
                 rows = [(queue.limit[r], queue.allocated[r], "limit")]
                 if not group.preemptible:
                     rows.append((queue.deserved[r], queue.fixed[r], "quota of non-preemptible groups"))
-                for most, taken, what in rows:
+                for most, use_now, what in rows:
                     if most < 0:
                         continue
-                    given = {
+                    releases = {
                         pod.name: self._counted([pod])[resource]
                         for job in inside
                         if what == "limit" or not job.preemptible
                         for pod in job.pods
                         if pod.name in self.state.units
                     }
-                    left = most // factor - -(-taken // factor)
+                    remaining = most // factor - -(-use_now // factor)
                     unit, label = 1, resource
                     if resource == GPU:
-                        whole = math.gcd(left, use[resource], *given.values()) % 1000 == 0
+                        whole = math.gcd(remaining, use[resource], *releases.values()) % 1000 == 0
                         unit, label = (1000, GPU) if whole else (1, f"thousandths of {GPU}")
-                    amounts = {pod: amount // unit for pod, amount in given.items()}
+                    amounts = {pod: amount // unit for pod, amount in releases.items()}
                     name_ = f"queue {queue.name}: {what} of {label}"
-                    self.state.limits.append(Limit(name_, left // unit, {name: use[resource] // unit}, amounts))
+                    self.state.limits.append(Limit(name_, remaining // unit, {name: use[resource] // unit}, amounts))

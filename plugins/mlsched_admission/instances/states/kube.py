@@ -28,43 +28,45 @@ _ENDED = ("Succeeded", "Failed")
 _MIRROR = "kubernetes.io/config.mirror"
 
 
-def read_kubernetes(found: k8s.Objects, options: Options) -> State:
+def read_kubernetes(by_kind: k8s.Objects, options: Options) -> State:
     """Return the state of these objects."""
-    if not found.get("Node"):
+    if not by_kind.get("Node"):
         raise InvalidInput("the state has no nodes; add what `kubectl get nodes -o json` prints")
     state = State("kubernetes")
-    pods = [pod for pod in found.get("Pod", []) if pod.text("status", "phase") not in _ENDED]
-    machines = k8s.machines(found)
+    pods = [pod for pod in by_kind.get("Pod", []) if pod.text("status", "phase") not in _ENDED]
+    machines = k8s.machines(by_kind)
     bound = [pod for pod in pods if pod.text("spec", "nodeName")]
-    held = {id(pod): k8s.requests(pod.under("spec")) for pod in pods}
-    fill_nodes(state, machines, bound, held)
+    requests_by_pod = {id(pod): k8s.requests(pod.under("spec")) for pod in pods}
+    fill_nodes(state, machines, bound, requests_by_pod)
     losses = Losses(
         state,
         options,
-        k8s.latest([*pods, *found["Node"]]),
-        gpus=any(k8s.gpus_thousandths(held[id(pod)]) for pod in bound),
+        k8s.latest([*pods, *by_kind["Node"]]),
+        gpus=any(k8s.gpus_thousandths(requests_by_pod[id(pod)]) for pod in bound),
     )
     for pod in bound:
         node = pod.text("spec", "nodeName")
         if node in machines and not pod.get("metadata", "deletionTimestamp") and not _is_mirror(pod):
-            unit = running(pod, held[id(pod)], losses, options, state)
-            unit.pods = [Pod(unit.name, node, {**held[id(pod)], "pods": 1}, pod.mapping("metadata", "labels"))]
+            unit = running(pod, requests_by_pod[id(pod)], losses, options, state)
+            unit.pods = [
+                Pod(unit.name, node, {**requests_by_pod[id(pod)], "pods": 1}, pod.mapping("metadata", "labels"))
+            ]
             state.units[unit.name] = unit
     losses.settle(state.units)
-    gangs = Gangs(found, pods)
+    gangs = Gangs(by_kind, pods)
     gangs.join(state)
     waiting = waiting_pods(pods, state)
     state.read.append(_counts(state, pods, waiting))
     line = _line(waiting, gangs, state)
-    state.budgets = budgets(found, state)
+    state.budgets = budgets(by_kind, state)
     alone = set(waiting) - set(gangs.of)
-    state.model = functools.cache(lambda: systems_kube.Cluster(found, requests=held, waiting=alone))
-    if not found.get("PodDisruptionBudget"):
+    state.model = functools.cache(lambda: systems_kube.Cluster(by_kind, requests=requests_by_pod, waiting=alone))
+    if not by_kind.get("PodDisruptionBudget"):
         state.assume("disruption budgets: none, for the state has none (kubectl get pdb -A -o json)")
-    asking = _Asking(waiting, gangs, line, held, k8s.Placing(machines), bound)
+    asking = _Asking(waiting, gangs, line, requests_by_pod, k8s.Placing(machines), bound)
 
-    def about(chosen: Options) -> list[State]:
-        return [asking.about(state.copy(), chosen)]
+    def about(options_of_call: Options) -> list[State]:
+        return [asking.about(state.copy(), options_of_call)]
 
     state.again = about
     return about(options)[0]
@@ -78,18 +80,18 @@ class _Asking:
         waiting: dict[str, Entry],
         gangs: Gangs,
         line: list[Waiting],
-        held: dict[int, Amounts],
+        requests_by_pod: dict[int, Amounts],
         placing: k8s.Placing,
         bound: list[Entry],
     ) -> None:
-        self.waiting, self.gangs, self.line, self.held, self.placing = waiting, gangs, line, held, placing
+        self.waiting, self.gangs, self.line, self.held, self.placing = waiting, gangs, line, requests_by_pod, placing
         self.repelling = [(pod, _repels(pod)) for pod in bound if _has_anti_affinity(pod)]
 
     def about(self, state: State, options: Options) -> State:
         """Return the state with the requested jobs."""
         for name in asked_about(self.line, options, state):
-            named = (g for g in self.gangs.of.values() if g.name == name and name not in self.waiting)
-            gang = next(named, None)
+            gangs = (g for g in self.gangs.of.values() if g.name == name and name not in self.waiting)
+            gang = next(gangs, None)
             members = [self.waiting[name]] if gang is None else self._needed(gang)
             _add_job(state, name, members, self.held, self.placing, gang)
             for pod in members:
@@ -106,12 +108,12 @@ class _Asking:
 def _line(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting]:
     """Return the waiting entries: pods without a gang, and gangs that lack pods."""
     line = [as_waiting(pod) for name, pod in waiting.items() if name not in gangs.of]
-    known = {"", "default-scheduler", "volcano", "kai-scheduler", "scheduler-plugins-scheduler"}
+    own_schedulers = {"", "default-scheduler", "volcano", "kai-scheduler", "scheduler-plugins-scheduler"}
     for pod in waiting.values():
-        if (scheduler := pod.text("spec", "schedulerName")) not in known:
+        if (scheduler := pod.text("spec", "schedulerName")) not in own_schedulers:
             state.assume(f"scheduler {scheduler!r}: not known here; its pods are judged by priorities and room alone")
-    seen: dict[str, Gang] = {gang.name: gang for name, gang in gangs.of.items() if name in waiting}
-    for gang in seen.values():
+    waiting_gangs: dict[str, Gang] = {gang.name: gang for name, gang in gangs.of.items() if name in waiting}
+    for gang in waiting_gangs.values():
         running, pods = gangs.running(gang), gangs.waiting(gang, waiting)
         if running + len(pods) < gang.minimum:
             why = f"it has {running + len(pods)} of at least {gang.minimum} pods, so it cannot start"
@@ -146,7 +148,9 @@ def _name_obstacles(
         )
 
 
-def fill_nodes(state: State, machines: dict[str, k8s.Machine], bound: list[Entry], held: dict[int, Amounts]) -> None:
+def fill_nodes(
+    state: State, machines: dict[str, k8s.Machine], bound: list[Entry], requests_by_pod: dict[int, Amounts]
+) -> None:
     """Add nodes with their free amounts, and with the amounts of pods in deletion."""
     for name, machine in machines.items():
         state.nodes[name] = Node(name, dict(machine.room))
@@ -155,20 +159,20 @@ def fill_nodes(state: State, machines: dict[str, k8s.Machine], bound: list[Entry
         if node is None:
             state.assume(f"{pod.where}: runs on a node that the state does not have, so it frees none of those it has")
             continue
-        asked = {**held[id(pod)], "pods": 1}
-        node.free = plus(node.free, {name: -value for name, value in asked.items() if name in node.free})
+        request = {**requests_by_pod[id(pod)], "pods": 1}
+        node.free = plus(node.free, {name: -value for name, value in request.items() if name in node.free})
         if pod.get("metadata", "deletionTimestamp"):
-            node.draining = plus(node.draining, {name: value for name, value in asked.items() if name in node.free})
+            node.draining = plus(node.draining, {name: value for name, value in request.items() if name in node.free})
 
 
-def running(pod: Entry, held: Amounts, losses: Losses, options: Options, state: State) -> Unit:
+def running(pod: Entry, request: Amounts, losses: Losses, options: Options, state: State) -> Unit:
     """Return a running pod as a unit, without its place."""
     name = k8s.full_name(pod)
     grace = pod.get("spec", "terminationGracePeriodSeconds")
     if grace is None:
         state.assume(f"grace: {k8s.GRACE} s where a pod does not say")
     start = k8s.when(pod, "status", "startTime")
-    amount = k8s.gpus_thousandths(held) if losses.counted == "GPU" else held.get("cpu", 0)
+    amount = k8s.gpus_thousandths(request) if losses.counted == "GPU" else request.get("cpu", 0)
     return Unit(
         name=name,
         priority=pod.whole("spec", "priority"),
@@ -204,7 +208,12 @@ def as_waiting(pod: Entry) -> Waiting:
 
 
 def _add_job(
-    state: State, name: str, pods: list[Entry], held: dict[int, Amounts], placing: k8s.Placing, gang: Gang | None
+    state: State,
+    name: str,
+    pods: list[Entry],
+    requests_by_pod: dict[int, Amounts],
+    placing: k8s.Placing,
+    gang: Gang | None,
 ) -> None:
     """Add a job of one pod, or of the pods of a gang: equal ones are one shape."""
     priority = min(pod.whole("spec", "priority") for pod in pods)
@@ -213,7 +222,7 @@ def _add_job(
     job = Job(name, priority, may=frozenset(may), by_priority=not never)
     alike: dict[tuple[object, ...], Shape] = {}
     for pod in pods:
-        demand, nodes = {**held[id(pod)], "pods": 1}, placing.nodes_of(pod.under("spec"))
+        demand, nodes = {**requests_by_pod[id(pod)], "pods": 1}, placing.nodes_of(pod.under("spec"))
         key = (tuple(sorted(demand.items())), nodes)
         alike.setdefault(key, Shape(0, demand, nodes)).count += 1
     job.shapes = list(alike.values())
@@ -230,10 +239,10 @@ def _add_job(
     state.jobs[name] = job
 
 
-def budgets(found: k8s.Objects, state: State) -> list[Budget]:
+def budgets(by_kind: k8s.Objects, state: State) -> list[Budget]:
     """Return disruption budgets, and the running pods that each covers."""
-    made = []
-    for entry in found.get("PodDisruptionBudget", []):
+    listed_budgets = []
+    for entry in by_kind.get("PodDisruptionBudget", []):
         space = entry.text("metadata", "namespace")
         if entry.get("spec", "selector") is None:
             continue
@@ -246,12 +255,12 @@ def budgets(found: k8s.Objects, state: State) -> list[Budget]:
         )
         if covered:
             remaining = entry.whole("status", "disruptionsAllowed", low=0)
-            made.append(Budget(k8s.full_name(entry), remaining, covered))
-    return made
+            listed_budgets.append(Budget(k8s.full_name(entry), remaining, covered))
+    return listed_budgets
 
 
 def _counts(state: State, pods: list[Entry], waiting: dict[str, Entry]) -> str:
     draining = sum(1 for pod in pods if pod.get("metadata", "deletionTimestamp"))
     running = f"{count_of(len(state.nodes), 'node')}, {count_of(len(state.units), 'running pod')}"
-    found = f"Kubernetes: {running}, {len(waiting)} waiting"
-    return found + (f", {draining} on their way out" if draining else "")
+    description = f"Kubernetes: {running}, {len(waiting)} waiting"
+    return description + (f", {draining} on their way out" if draining else "")

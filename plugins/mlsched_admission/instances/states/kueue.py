@@ -40,25 +40,25 @@ UNCOVERED = "(none)"
 MOST_USE = 2**52
 
 
-def read_kueue(found: k8s.Objects, options: Options) -> list[State]:
+def read_kueue(by_kind: k8s.Objects, options: Options) -> list[State]:
     """Return the state of these objects: one, or one per combination of flavors that the requested workload may use."""
     for kind, command in (("Workload", "workloads -A"), ("ClusterQueue", "clusterqueues")):
-        if not found.get(kind):
+        if not by_kind.get(kind):
             raise InvalidInput(f"the state has no {kind}; add what `kubectl get {command} -o json` prints")
-    snapshot = read_snapshot(found)
+    snapshot = read_snapshot(by_kind)
     state = State("kueue", model=snapshot)
     state.quotas = {_name(node): _quota(node) for node in _all_nodes(snapshot)}
-    places = kueue_places.Places(found, state, snapshot.forest.machines)
-    entries = {k8s.full_name(entry): entry for entry in found["Workload"]}
+    places = kueue_places.Places(by_kind, state, snapshot.forest.machines)
+    entries = {k8s.full_name(entry): entry for entry in by_kind["Workload"]}
     _add_running(state, snapshot, entries, options, places)
-    _say(state, found, snapshot)
+    _say(state, by_kind, snapshot)
     _refuse(state, snapshot)
     for one in snapshot.waiting.values():
         if one.inadmissible:
             state.held[one.name] = one.inadmissible
 
-    def about(chosen: Options) -> list[State]:
-        return _about(state.copy(), snapshot, entries, chosen, places)
+    def about(options_of_call: Options) -> list[State]:
+        return _about(state.copy(), snapshot, entries, options_of_call, places)
 
     state.again = about
     return about(options)
@@ -74,23 +74,23 @@ def _about(
         name, reason = next(iter(state.held.items()))
         raise InvalidInput(f"{name}: {reason}; no other workload waits")
     names = asked_about(line, options, state)
-    asked = [snapshot.waiting[name] for name in names]
-    reclaims = any(snapshot.queues[one.queue].reclaim != "Never" for one in asked)
+    workloads = [snapshot.waiting[name] for name in names]
+    reclaims = any(snapshot.queues[one.queue].reclaim != "Never" for one in workloads)
     state.above_nominal = reclaims and not snapshot.config.fair
-    if len(asked) > 1 and (state.above_nominal or options.flavors == "free"):
+    if len(workloads) > 1 and (state.above_nominal or options.flavors == "free"):
         why = "--flavors free" if options.flavors == "free" else "their queues reclaim from others"
-        raise InvalidInput(f"{len(asked)} jobs are named, and {why}: one at a time; name one --job")
-    for one in asked:
+        raise InvalidInput(f"{len(workloads)} jobs are named, and {why}: one at a time; name one --job")
+    for one in workloads:
         state.leave_out(one.name, found_in("kueue", "Workload", entries[one.name]))
         if snapshot.config.block_admission:
             state.leave_out(one.name, ["waitForPodsReady.blockAdmission"])
-    if options.flavors == "free" and asked:
-        return _each(state, snapshot, asked[0], entries[asked[0].name], places)
-    for one in asked:
-        made = cycle.entry_of(snapshot, one).assignment
+    if options.flavors == "free" and workloads:
+        return _each(state, snapshot, workloads[0], entries[workloads[0].name], places)
+    for one in workloads:
+        assignment = cycle.entry_of(snapshot, one).assignment
         if any(len(group[1]) > 1 for group in snapshot.queues[one.queue].groups):
             state.assume("flavors: as Kueue would choose them (--flavors free asks about all)")
-        state.jobs[one.name] = _job(state, snapshot, one, made, entries[one.name], places)
+        state.jobs[one.name] = _job(state, snapshot, one, assignment, entries[one.name], places)
     return [state]
 
 
@@ -115,10 +115,10 @@ def _labelled(amounts: Mapping[FlavorResource, int]) -> dict[str, int]:
 
 
 def _quota(node: Node) -> Quota:
-    made = Quota(_name(node), "" if node.parent is None else _name(node.parent), _labelled(node.nominal))
-    made.borrow, made.lend = dict(_labelled(node.borrowing)), dict(_labelled(node.lending))
-    made.used = _labelled(node.usage) if node.is_queue else {}
-    return made
+    quota = Quota(_name(node), "" if node.parent is None else _name(node.parent), _labelled(node.nominal))
+    quota.borrow, quota.lend = dict(_labelled(node.borrowing)), dict(_labelled(node.lending))
+    quota.used = _labelled(node.usage) if node.is_queue else {}
+    return quota
 
 
 def _refuse(state: State, snapshot: Snapshot) -> None:
@@ -163,21 +163,21 @@ def _add_running(
 
 
 def _unit(entry: Entry, one: Workload, losses: Losses, options: Options) -> Unit:
-    reserved = k8s.condition(entry, "QuotaReserved")
-    started = k8s.condition(entry, "Admitted") or reserved
-    start = None if started is None else k8s.when(started, "lastTransitionTime")
-    held: dict[str, int] = {}
+    reservation = k8s.condition(entry, "QuotaReserved")
+    admission = k8s.condition(entry, "Admitted") or reservation
+    start = None if admission is None else k8s.when(admission, "lastTransitionTime")
+    usage: dict[str, int] = {}
     for fr, count in one.usage.items():
-        held[fr[1]] = held.get(fr[1], 0) + count
-    counted = k8s.gpus_thousandths(held) if losses.counted == "GPU" else held.get("cpu", 0)
-    since = None if reserved is None else k8s.when(reserved, "lastTransitionTime")
+        usage[fr[1]] = usage.get(fr[1], 0) + count
+    amount = k8s.gpus_thousandths(usage) if losses.counted == "GPU" else usage.get("cpu", 0)
+    since = None if reservation is None else k8s.when(reservation, "lastTransitionTime")
     most = entry.get("spec", "maximumExecutionTimeSeconds")
     age = 0 if since is None or losses.now is None else max(0, losses.now - since)
     evictions = entry.under("status", "schedulingStats").entries("evictions")
     return Unit(
         name=one.name,
         priority=one.priority,
-        lost=losses.of(counted, start, saved_at(entry.mapping("metadata", "annotations"), options), one.name),
+        lost=losses.of(amount, start, saved_at(entry.mapping("metadata", "annotations"), options), one.name),
         grace=max((_grace(part) for part in entry.entries("spec", "podSets")), default=0),
         preempted=sum(part.whole("count", low=0) for part in evictions if part.text("reason") == "Preempted"),
         age=age,
@@ -201,67 +201,71 @@ def _place_in_line(one: Workload) -> Waiting:
 
 
 def _job(
-    state: State, snapshot: Snapshot, one: Workload, made: Assignment, entry: Entry, places: kueue_places.Places
+    state: State, snapshot: Snapshot, one: Workload, assignment: Assignment, entry: Entry, places: kueue_places.Places
 ) -> Job:
     """Return the job with the flavors of an assignment, and its possible victims (P1 to P3, S2)."""
     lower = snapshot.queues[one.queue].within == "LowerPriority"
     job = Job(one.name, one.priority, queue=one.queue, by_priority=lower)
-    counts = {name: part.count for name, part in made.pod_sets.items()}
+    counts = {name: part.count for name, part in assignment.pod_sets.items()}
     for part in one.pod_sets:
         if 0 < counts.get(part.name, part.count) < part.count:
             state.assume(f"partial admission of {one.name}: {counts[part.name]} of {part.count} pods of {part.name}")
-    if made.impossible and len(made.pod_sets) < len(one.pod_sets):
-        state.assume(f"{one.name}: {made.why}, so Kueue does not admit it in this state")
-        why, made = made.why, _imposed(snapshot, one, _first_suiting(snapshot, one))
-        made = dataclasses.replace(made, mode=flavors.NONE, why="")
-        if any(flavor == UNCOVERED for flavor, _ in made.usage):
+    if assignment.impossible and len(assignment.pod_sets) < len(one.pod_sets):
+        state.assume(f"{one.name}: {assignment.why}, so Kueue does not admit it in this state")
+        why, assignment = assignment.why, _imposed(snapshot, one, _first_suiting(snapshot, one))
+        assignment = dataclasses.replace(assignment, mode=flavors.NONE, why="")
+        if any(flavor == UNCOVERED for flavor, _ in assignment.usage):
             state.blocked[one.name] = why
-    job.use = _labelled({fr: min(amount, MOST_USE) for fr, amount in made.usage.items() if amount})
-    job.contested = frozenset(map(_label, made.contested))
-    if made.impossible:
-        if made.why:
-            state.assume(f"{one.name}: {made.why}")
+    job.use = _labelled({fr: min(amount, MOST_USE) for fr, amount in assignment.usage.items() if amount})
+    job.contested = frozenset(map(_label, assignment.contested))
+    if assignment.impossible:
+        if assignment.why:
+            state.assume(f"{one.name}: {assignment.why}")
     elif snapshot.config.fair:
-        job.may = frozenset(c.name for c in fair.candidates(snapshot, one, made.contested or frozenset(made.usage)))
+        job.may = frozenset(
+            c.name for c in fair.candidates(snapshot, one, assignment.contested or frozenset(assignment.usage))
+        )
     else:
-        line = preemption.candidates(snapshot, one, made.usage, made.contested or frozenset(made.usage))
+        line = preemption.candidates(
+            snapshot, one, assignment.usage, assignment.contested or frozenset(assignment.usage)
+        )
         job.may = frozenset(c.workload.name for c in line if c.kind != preemption.NO_BORROW)
         job.may_if_nominal = frozenset(c.workload.name for c in line if c.kind == preemption.NO_BORROW)
-    for fr in made.usage:
+    for fr in assignment.usage:
         for node in snapshot.queues[one.queue].node.path():
             limit = node.borrowing.get(fr)
             if node.parent is not None and limit is not None and node.used(fr) > node.subtree(fr) + limit:
                 state.assume(f"{node.name} has been admitted more {_label(fr)} than its quota and borrowing limit")
     if not one.delayed:
-        job.shapes = places.shapes_of(one, made, job.use)
-    elif any(flavor in snapshot.forest.levels for flavor, _ in made.usage):
+        job.shapes = places.shapes_of(one, assignment, job.use)
+    elif any(flavor in snapshot.forest.levels for flavor, _ in assignment.usage):
         state.leave_out(one.name, ["placement that an admission check delays"])
     return job
 
 
 def _first_suiting(snapshot: Snapshot, one: Workload) -> list[tuple[str, dict[str, str]]]:
     """Return the first suitable flavor for each podset and group; without one, a flavor without quota."""
-    queue, found = snapshot.queues[one.queue], []
+    queue, suitable = snapshot.queues[one.queue], []
     for part in one.pod_sets:
-        asked = flavors.requests(queue, part, part.count)
+        request = flavors.requests(queue, part, part.count)
         for covered, names in queue.groups:
-            resources = sorted(r for r in asked if r in covered)
+            resources = sorted(r for r in request if r in covered)
             able = (name for name in names if flavors.suits(snapshot, queue, name, [part], resources))
-            found.append((part.name, dict.fromkeys(resources, next(able, UNCOVERED))))
-    return found
+            suitable.append((part.name, dict.fromkeys(resources, next(able, UNCOVERED))))
+    return suitable
 
 
 def _each(state: State, snapshot: Snapshot, one: Workload, entry: Entry, places: kueue_places.Places) -> list[State]:
     """Return a state per combination of flavors, all about the same workload."""
-    made = []
+    states = []
     for assignment in _free(snapshot, one):
         alone = copy.copy(state)
         alone.assumed = [*state.assumed]
         job = _job(alone, snapshot, one, assignment, entry, places)
         alone.assumed.append(f"flavors: {_flavors(assignment)}")
         alone.jobs = {one.name: job}
-        made.append(alone)
-    return made
+        states.append(alone)
+    return states
 
 
 def _flavors(assignment: Assignment) -> str:
@@ -274,9 +278,9 @@ def _free(snapshot: Snapshot, one: Workload) -> list[Assignment]:
     queue = snapshot.queues[one.queue]
     choices: list[list[tuple[str, dict[str, str]]]] = []
     for part in one.pod_sets:
-        asked = flavors.requests(queue, part, part.count)
+        request = flavors.requests(queue, part, part.count)
         for covered, names in queue.groups:
-            resources = sorted(r for r in asked if r in covered)
+            resources = sorted(r for r in request if r in covered)
             able = [name for name in names if flavors.suits(snapshot, queue, name, [part], resources)] or names[:1]
             if resources:
                 choices.append([(part.name, dict.fromkeys(resources, name)) for name in able])
@@ -289,35 +293,35 @@ def _free(snapshot: Snapshot, one: Workload) -> list[Assignment]:
 
 
 def _imposed(snapshot: Snapshot, one: Workload, combined: Iterable[tuple[str, dict[str, str]]]) -> Assignment:
-    queue, made = snapshot.queues[one.queue], Assignment()
-    made.pod_sets = {part.name: flavors.Assigned({}, part.count) for part in one.pod_sets}
-    for name, chosen in combined:
-        made.pod_sets[name].flavors |= chosen
+    queue, assignment = snapshot.queues[one.queue], Assignment()
+    assignment.pod_sets = {part.name: flavors.Assigned({}, part.count) for part in one.pod_sets}
+    for name, choice in combined:
+        assignment.pod_sets[name].flavors |= choice
     usage: Amounts = {}
     for part in one.pod_sets:
         for resource, amount in flavors.requests(queue, part, part.count).items():
-            fr = (made.pod_sets[part.name].flavors.get(resource, UNCOVERED), resource)
+            fr = (assignment.pod_sets[part.name].flavors.get(resource, UNCOVERED), resource)
             usage[fr] = usage.get(fr, 0) + amount
-    made.usage = usage
-    made.contested = frozenset(fr for fr, amount in usage.items() if amount > queue.node.available(fr))
-    made.units = flavors.topology_units(snapshot, queue, one, made)
-    if made.units and snapshot.forest.place(made.units) is None:
-        made.contested |= frozenset(usage)
-    return made
+    assignment.usage = usage
+    assignment.contested = frozenset(fr for fr, amount in usage.items() if amount > queue.node.available(fr))
+    assignment.units = flavors.topology_units(snapshot, queue, one, assignment)
+    if assignment.units and snapshot.forest.place(assignment.units) is None:
+        assignment.contested |= frozenset(usage)
+    return assignment
 
 
-def _say(state: State, found: k8s.Objects, snapshot: Snapshot) -> None:
+def _say(state: State, by_kind: k8s.Objects, snapshot: Snapshot) -> None:
     state.read.append(
         f"Kueue: {count_of(len(snapshot.queues), 'cluster queue')}, {count_of(len(snapshot.cohorts), 'cohort')}, "
         f"{count_of(len(snapshot.running), 'workload')} with quota, {len(snapshot.waiting)} waiting"
     )
-    if not found.get("ConfigMap"):
+    if not by_kind.get("ConfigMap"):
         state.assume("fair sharing: off, for the state has no manager's ConfigMap (classical preemption)")
     elif snapshot.config.fair:
         state.read.append(f"fair sharing: on ({', '.join(snapshot.config.strategies)})")
-    if not any(e.get("spec", "namespaceSelector") is not None for e in found["ClusterQueue"]):
+    if not any(e.get("spec", "namespaceSelector") is not None for e in by_kind["ClusterQueue"]):
         state.assume("namespaceSelector: absent, taken to match every namespace (Kueue matches none then)")
-    elif not found.get("Namespace") and any(e.get("spec", "namespaceSelector") for e in found["ClusterQueue"]):
+    elif not by_kind.get("Namespace") and any(e.get("spec", "namespaceSelector") for e in by_kind["ClusterQueue"]):
         state.assume("namespaces: none in the state, taken to match their queues' namespaceSelector")
     if snapshot.any_flavor:
         state.assume("flavors: the state has no ResourceFlavor, so each exists, without labels and taints")

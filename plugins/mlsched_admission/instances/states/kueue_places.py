@@ -22,12 +22,12 @@ from mlsched_admission.instances.systems.kueue.topology import HOSTNAME
 class Places:
     """Leaves of all topologies of the flavors, as the state's nodes."""
 
-    def __init__(self, found: k8s.Objects, state: State, machines: Mapping[str, k8s.Machine]) -> None:
-        self.found, self.state = found, state
-        self.flavors = {one.needed("metadata", "name"): one for one in found.get("ResourceFlavor", [])}
+    def __init__(self, by_kind: k8s.Objects, state: State, machines: Mapping[str, k8s.Machine]) -> None:
+        self.found, self.state = by_kind, state
+        self.flavors = {one.needed("metadata", "name"): one for one in by_kind.get("ResourceFlavor", [])}
         self.levels = {
             entry.needed("metadata", "name"): [one.needed("nodeLabel") for one in entry.entries("spec", "levels")]
-            for entry in found.get("Topology", [])
+            for entry in by_kind.get("Topology", [])
         }
         self.topology = {
             name: entry.text("spec", "topologyName")
@@ -39,7 +39,7 @@ class Places:
         self.by_host = {machine.labels[HOSTNAME]: name for name, machine in self.machines.items()}
         self.placed = 0
         self.leaf: dict[tuple[str, str], str] = {}  # (topology, machine) -> leaf
-        if found.get("Node") and not self.topology:
+        if by_kind.get("Node") and not self.topology:
             state.read.append("nodes are not used: no flavor has a topology, so Kueue does not look at them")
         if self.topology:
             if not self.machines:
@@ -47,13 +47,13 @@ class Places:
             self._fill()
 
     def _fill(self) -> None:
-        held: dict[str, dict[str, int]] = {}
+        use_by_node: dict[str, dict[str, int]] = {}
         for pod in self.found.get("Pod", []):
             node = pod.text("spec", "nodeName")
             marks = {**pod.mapping("metadata", "labels"), **pod.mapping("metadata", "annotations")}
-            ended = pod.text("status", "phase") in ("Succeeded", "Failed")
-            if node and not ended and not any(mark in marks for mark in OWNED):
-                held[node] = plus(held.get(node, {}), {**k8s.requests(pod.under("spec")), "pods": 1})
+            has_ended = pod.text("status", "phase") in ("Succeeded", "Failed")
+            if node and not has_ended and not any(mark in marks for mark in OWNED):
+                use_by_node[node] = plus(use_by_node.get(node, {}), {**k8s.requests(pod.under("spec")), "pods": 1})
         for topology in sorted(set(self.topology.values())):
             levels = self.levels[topology]
             for level in levels:
@@ -68,18 +68,18 @@ class Places:
                     self.state.nodes.setdefault(leaf, Node(leaf, {}))
                     continue
                 self.leaf[topology, name] = leaf
-                self._add(leaf, topology, place, machine, held.get(name, {}))
-            flavors = [flavor for flavor, named in self.topology.items() if named == topology]
+                self._add(leaf, topology, place, machine, use_by_node.get(name, {}))
+            flavors = [flavor for flavor, its_topology in self.topology.items() if its_topology == topology]
             if levels[-1] != HOSTNAME and len(flavors) > 1:
                 self.state.assume(f"topology {topology}: its leaves are counted for {', '.join(flavors)} together")
         if not self.found.get("Pod"):
             self.state.assume("pods: none in the state, so nothing but workloads takes room on nodes")
 
-    def _add(self, leaf: str, topology: str, place: list[str], machine: k8s.Machine, held: dict[str, int]) -> None:
+    def _add(self, leaf: str, topology: str, place: list[str], machine: k8s.Machine, usage: dict[str, int]) -> None:
         levels = self.levels[topology]
         node = self.state.nodes.setdefault(leaf, Node(leaf, {}))
         if levels[-1] != HOSTNAME or not node.free:  # a machine in two topologies is one node
-            room = {name: max(0, count - held.get(name, 0)) for name, count in machine.room.items()}
+            room = {name: max(0, count - usage.get(name, 0)) for name, count in machine.room.items()}
             node.free = plus(node.free, room)
         for depth, level in enumerate(levels, start=1):
             node.domain[f"{topology}/{level}"] = "/".join(place[:depth])
@@ -106,8 +106,8 @@ class Places:
                 for _ in range(count):
                     pods.append(Pod(f"{name}#{len(pods)}", leaf, demand))
                 node = self.state.nodes[leaf]
-                taken = times(-count, {r: n for r, n in demand.items() if r in node.free})
-                node.free = plus(node.free, taken)
+                change = times(-count, {r: n for r, n in demand.items() if r in node.free})
+                node.free = plus(node.free, change)
         return pods
 
     def _leaf(self, one: Entry, topology: str, levels: list[str], place: list[str]) -> str:
@@ -123,10 +123,10 @@ class Places:
             )
         return leaf
 
-    def shapes_of(self, one: Workload, made: Assignment, use: dict[str, int]) -> list[Shape]:
+    def shapes_of(self, one: Workload, assignment: Assignment, use: dict[str, int]) -> list[Shape]:
         """Return the pods of a waiting workload that need a place: those of flavors with a topology."""
         shapes = []
-        for unit in made.units:
+        for unit in assignment.units:
             for part in unit.members:
                 count, each = unit.counts[part.name], unit.each[part.name]
                 if not count:
@@ -149,20 +149,25 @@ class Places:
     def _require(self, shape: Shape, request: Entry, topology: str, name: str) -> None:
         """Require the level of which one domain has the pods, or each slice."""
         levels = self.levels[topology]
-        asked = constraint(request, levels)
-        if asked is None:
+        constraint_of_pods = constraint(request, levels)
+        if constraint_of_pods is None:
             return
         if request.text("preferred"):
             self.state.assume(
                 f"preferred topology {request.text('preferred')} of {name}: a wish, which plans may not keep"
             )
-        sliced = asked.slice_size > 1
-        if asked.required:
-            shape.level = f"{topology}/{levels[asked.level]}"
-            if sliced and asked.slice_level > asked.level:
-                self.state.leave_out(name, [f"slices of {asked.slice_size} within one {levels[asked.level]}"])
+        sliced = constraint_of_pods.slice_size > 1
+        if constraint_of_pods.required:
+            shape.level = f"{topology}/{levels[constraint_of_pods.level]}"
+            if sliced and constraint_of_pods.slice_level > constraint_of_pods.level:
+                self.state.leave_out(
+                    name, [f"slices of {constraint_of_pods.slice_size} within one {levels[constraint_of_pods.level]}"]
+                )
         elif sliced:
-            shape.level, shape.slice = f"{topology}/{levels[asked.slice_level]}", asked.slice_size
+            shape.level, shape.slice = (
+                f"{topology}/{levels[constraint_of_pods.slice_level]}",
+                constraint_of_pods.slice_size,
+            )
             if shape.count % shape.slice:
                 self.state.leave_out(name, [f"slices of {shape.slice} that do not divide its {shape.count} pods"])
                 shape.level, shape.slice = "", 0

@@ -40,35 +40,35 @@ class Losses:
                 "shown (--checkpoint-every, --checkpoint-annotation)"
             )
 
-    def of(self, held: int, start: int | None, saved: int | None, who: str) -> int:
-        """Return the loss of evicting `who`: `held` GPUs (or CPUs) in thousandths since `start`, or since `saved` if it
-        is later.
+    def of(self, devices: int, start: int | None, save_time: int | None, who: str) -> int:
+        """Return the loss of evicting `who`: `devices` GPUs (or CPUs) in thousandths since `start`, or since
+        `save_time` if it is later.
 
         Rounded up to full GPU-seconds.
         """
-        self._held[who] = held
-        if self.now is None or not held:
+        self._held[who] = devices
+        if self.now is None or not devices:
             return 0
         if start is None:
             self._state.assume(f"start of {who}: not in the state, so its eviction loses nothing")
             return 0
-        if self._options.checkpoint_annotation is not None and saved is None:
+        if self._options.checkpoint_annotation is not None and save_time is None:
             self._state.assume(
                 f"checkpoint of {who}: it does not have {self._options.checkpoint_annotation}, so all since its start"
             )
-        since = max(0, self.now - max(start, start if saved is None else saved))
+        since = max(0, self.now - max(start, start if save_time is None else save_time))
         if self._options.checkpoint_every is not None:
             since = min(since, self._options.checkpoint_every)
-        return min(-(-held * since // 1000), EXACT)
+        return min(-(-devices * since // 1000), EXACT)
 
     def settle(self, units: Mapping[str, Unit]) -> None:
         """Count a minute each if all losses are 0: the state then lacks the data to compare evictions."""
-        there = [(units[name], held) for name, held in self._held.items() if name in units and held]
-        known = self._options.checkpoint_annotation is not None or self._options.checkpoint_every is not None
-        if known or not there or any(unit.lost for unit, _ in there):
+        there = [(units[name], devices) for name, devices in self._held.items() if name in units and devices]
+        has_checkpoints = self._options.checkpoint_annotation is not None or self._options.checkpoint_every is not None
+        if has_checkpoints or not there or any(unit.lost for unit, _ in there):
             return
-        for unit, held in there:
-            unit.lost = min(-(-held * MINUTE // 1000), EXACT)
+        for unit, devices in there:
+            unit.lost = min(-(-devices * MINUTE // 1000), EXACT)
         self._state.assume(f"lost work: no start is before the moment of the state, so each counts {MINUTE} s")
 
 

@@ -52,8 +52,8 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
 def objects(documents: Iterable[Document]) -> Objects:
     """Return the objects of these documents by kind; identical duplicates count once."""
-    found: Objects = {}
-    seen: dict[tuple[str, str, str], Entry] = {}
+    by_kind: Objects = {}
+    earlier: dict[tuple[str, str, str], Entry] = {}
     for document in documents:
         for entry in _items(document):
             kind = entry.needed("kind")
@@ -65,12 +65,12 @@ def objects(documents: Iterable[Document]) -> Objects:
             entry.where = f"{document.path}: {kind} {shorten(full_name(entry), 80)}"
             _check_version(entry, kind)
             key = (kind, entry.text("metadata", "namespace"), name)
-            if key not in seen:
-                found.setdefault(kind, []).append(entry)
-            elif seen[key].value != entry.value:
+            if key not in earlier:
+                by_kind.setdefault(kind, []).append(entry)
+            elif earlier[key].value != entry.value:
                 entry.fail("is given twice, in different words", "give the state of one moment")
-            seen[key] = entry
-    return found
+            earlier[key] = entry
+    return by_kind
 
 
 def _items(document: Document) -> list[Entry]:
@@ -110,13 +110,13 @@ def full_name(entry: Entry) -> str:
 
 def amounts(entry: Entry, *keys: str, down: bool = False, cap: bool = False) -> Amounts:
     """Return quantities by resource, as integers (`values.amount`). cap: larger values become the limit."""
-    found: Amounts = {}
+    quantities: Amounts = {}
     for resource, text in entry.mapping(*keys).items():
         number = values.amount(resource, text, down=down, cap=cap)
         if number is None or number < 0:
             entry.bad((*keys, resource), text, "expected a quantity such as 500m, 8 or 16Gi, below 2^53")
-        found[resource] = number
-    return found
+        quantities[resource] = number
+    return quantities
 
 
 def quantity(entry: Entry, resource: str, *keys: str) -> int | None:
@@ -161,13 +161,13 @@ def requests(spec: Entry) -> Amounts:
     largest: Amounts = {}
     sidecars: Amounts = {}
     for container in spec.entries("initContainers"):
-        asked = _asked(container)
+        request = _asked(container)
         if container.text("restartPolicy") == "Always":
-            sidecars = plus(sidecars, asked)
-            asked = sidecars
+            sidecars = plus(sidecars, request)
+            request = sidecars
         else:
-            asked = plus(sidecars, asked)
-        largest = {name: max(largest.get(name, 0), asked.get(name, 0)) for name in {*largest, *asked}}
+            request = plus(sidecars, request)
+        largest = {name: max(largest.get(name, 0), request.get(name, 0)) for name in {*largest, *request}}
     total = plus(total, sidecars)
     whole = {name: max(total.get(name, 0), largest.get(name, 0)) for name in {*total, *largest}}
     whole |= _asked(spec)
@@ -190,9 +190,9 @@ class Machine:
     """Whether it is cordoned or not ready."""
 
 
-def machines(found: Objects) -> dict[str, Machine]:
+def machines(by_kind: Objects) -> dict[str, Machine]:
     """Return the nodes by name."""
-    return {machine.name: machine for machine in map(_machine, found.get("Node", []))}
+    return {machine.name: machine for machine in map(_machine, by_kind.get("Node", []))}
 
 
 def _machine(entry: Entry) -> Machine:
@@ -230,12 +230,12 @@ class Placing:
         key = json.dumps([selector, spec.get(*required), [one.value for one in tolerated]], sort_keys=True)
         if key not in self._known:
             terms = list(spec.under(*required).entries("nodeSelectorTerms"))
-            asked = spec.get(*required) is not None
+            has_affinity = spec.get(*required) is not None
             self._known[key] = frozenset(
                 name
                 for name, node in self.nodes.items()
                 if all(node.labels.get(label) == value for label, value in selector.items())
-                and (not asked or any(_meets(term, node) for term in terms))
+                and (not has_affinity or any(_meets(term, node) for term in terms))
                 and all(any(tolerates(one, taint) for one in tolerated) for taint in node.hard)
             )
         return self._known[key]
@@ -264,17 +264,17 @@ def _meets(term: Entry, node: Machine) -> bool:
 
 def expression(one: Entry, labels: Mapping[str, str]) -> bool:
     """Return whether labels meet one expression of a selector."""
-    value, operator, wanted = labels.get(one.needed("key")), one.needed("operator"), one.texts("values")
+    value, operator, choices = labels.get(one.needed("key")), one.needed("operator"), one.texts("values")
     if operator not in _OPERATORS:
         one.bad(("operator",), operator, f"expected one of {', '.join(_OPERATORS)}")
     if operator in ("Exists", "DoesNotExist"):
         return (value is not None) == (operator == "Exists")
     if operator in ("In", "NotIn"):
-        return (value in wanted) == (operator == "In")
+        return (value in choices) == (operator == "In")
     number = re.compile(r"-?[0-9]{1,18}")
-    if value is None or not number.fullmatch(value) or len(wanted) != 1 or not number.fullmatch(wanted[0]):
+    if value is None or not number.fullmatch(value) or len(choices) != 1 or not number.fullmatch(choices[0]):
         return False
-    return int(value) > int(wanted[0]) if operator == "Gt" else int(value) < int(wanted[0])
+    return int(value) > int(choices[0]) if operator == "Gt" else int(value) < int(choices[0])
 
 
 def selects(selector: Entry, labels: Mapping[str, str]) -> bool:
@@ -315,20 +315,20 @@ def is_gpu(resource: str) -> bool:
 
 def latest(documents: Iterable[Entry]) -> int | None:
     """Return the latest time that the cluster wrote in objects: creation, start, changes of conditions."""
-    found: list[int] = []
+    all_times: list[int] = []
     for entry in documents:
         times = [when(entry, "metadata", "creationTimestamp"), when(entry, "status", "startTime")]
         for one in entry.entries("status", "conditions"):
             times += [when(one, "lastTransitionTime"), when(one, "lastHeartbeatTime"), when(one, "lastProbeTime")]
-        found += [time for time in times if time is not None]
-    return max(found, default=None)
+        all_times += [time for time in times if time is not None]
+    return max(all_times, default=None)
 
 
 def apart(documents: Sequence[Document]) -> int:
     """Return the seconds between the latest times in these files, of those with pods, nodes or workloads."""
-    found = []
+    latest_times = []
     for document in documents if len(documents) > 1 else ():
         changing = (one for one in _items(document) if one.text("kind") in ("Pod", "Node", "Workload"))
         if (time := latest(changing)) is not None:
-            found.append(time)
-    return max(found, default=0) - min(found, default=0)
+            latest_times.append(time)
+    return max(latest_times, default=0) - min(latest_times, default=0)

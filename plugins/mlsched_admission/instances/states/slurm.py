@@ -82,12 +82,12 @@ def read_slurm(documents: list[Document], options: Options) -> State:
     threads = {name: max(1, node.whole("threads", default=1)) for name, node in cluster.nodes.items()}
     by_name = _components(cluster.jobs)
     running = {name: jobs for name, jobs in by_name.items() if _runs(jobs)}
-    held = {
+    holdings = {
         name: [slurm_jobs.holdings(job, threads, kinds) for job in jobs]
         for name, jobs in by_name.items()
         if name in running or "COMPLETING" in _states(jobs)
     }
-    gpus = any(part.get("gres/gpu") for name in running for there in held[name] for part in there.values())
+    gpus = any(part.get("gres/gpu") for name in running for there in holdings[name] for part in there.values())
     losses = Losses(state, options, cluster.updated, gpus=gpus)
     if cluster.apart > APART:
         state.assume(different_times(cluster.apart))
@@ -97,26 +97,26 @@ def read_slurm(documents: list[Document], options: Options) -> State:
             f"missed (squeue --json=v0.0.{VERSIONS[1]})"
         )
     for name, jobs in running.items():
-        state.units[name] = _unit(name, jobs, held[name], cluster, losses, options, state)
-    _take(state, cluster, by_name, held)
+        state.units[name] = _unit(name, jobs, holdings[name], cluster, losses, options, state)
+    _take(state, cluster, by_name, holdings)
     line = _line(by_name, cluster, state)
     state.read.append(
         f"Slurm: {count_of(len(cluster.nodes), 'node')}, {count_of(len(running), 'running job')}, {len(line)} waiting, "
         f"preempt/{cluster.config.by}"
     )
-    asked = asked_about(line, options, state)
+    names = asked_about(line, options, state)
     holders = slurm_limits.Holders(cluster.qos, cluster.partitions, cluster.associations)
-    for name in asked:
+    for name in names:
         state.jobs[name] = _job(name, by_name[name], cluster, running, features, state)
         for component in by_name[name]:
             state.leave_out(name, holders.not_modelled(component))
-    _limit(state, holders, by_name, asked, running, held, cluster)
+    _limit(state, holders, by_name, names, running, holdings, cluster)
     _say_what_is_missing(cluster, state)
     return state
 
 
 def _cluster(documents: list[Document], options: Options) -> Cluster:
-    found: dict[str, list[Entry]] = {what: [] for what in _SEEN}
+    entries: dict[str, list[Entry]] = {what: [] for what in _SEEN}
     updated: list[int] = []
     newer = ""
     for document in documents:
@@ -128,25 +128,25 @@ def _cluster(documents: list[Document], options: Options) -> Cluster:
             updated.append(time)
         for what in _SEEN:
             for one in document.entry.entries(what):
-                called = one.get("name") if what != "jobs" else one.get("job_id")
-                one.where = f"{document.path}: {what.removesuffix('s')} {shorten(str(called), 60)}"
-                found[what].append(one)
+                entry_name = one.get("name") if what != "jobs" else one.get("job_id")
+                one.where = f"{document.path}: {what.removesuffix('s')} {shorten(str(entry_name), 60)}"
+                entries[what].append(one)
     for what, command in (
         ("jobs", "squeue --json"),
         ("nodes", "scontrol show nodes --json"),
         ("partitions", "scontrol show partitions --json"),
     ):
-        if not found[what]:
+        if not entries[what]:
             raise InvalidInput(f"the state has no {what}; add what `{command}` prints")
     config = config_of(documents, options.slurm_conf)
-    if config.by == "qos" and not found["qos"]:
+    if config.by == "qos" and not entries["qos"]:
         raise InvalidInput("preempt/qos, and the state has no QOS; add what `sacctmgr show qos --json` prints")
     return Cluster(
-        found["jobs"],
-        _by_name(found["nodes"]),
-        _by_name(found["partitions"]),
-        _by_name(found["qos"]),
-        found["associations"],
+        entries["jobs"],
+        _by_name(entries["nodes"]),
+        _by_name(entries["partitions"]),
+        _by_name(entries["qos"]),
+        entries["associations"],
         config,
         max(updated, default=None),
         max(updated, default=0) - min(updated, default=0),
@@ -164,12 +164,12 @@ def _newer_version(document: Document) -> str:
     It is in meta.plugin.data_parser ("data_parser/v0.0.42"); documents without one are read without a check.
     """
     meta = document.entry.under("meta")
-    said = str(meta.get("plugin", "data_parser") or "")
-    match = re.search(r"v?0\.0\.([0-9]{1,3})", said)
+    plugin = str(meta.get("plugin", "data_parser") or "")
+    match = re.search(r"v?0\.0\.([0-9]{1,3})", plugin)
     if match and int(match[1]) < VERSIONS[0]:
         remedy = "name one: squeue --json=v0.0.41"
-        document.entry.fail(f"{said}: data_parser 0.0.{VERSIONS[0]} to 0.0.{VERSIONS[1]} are read", remedy)
-    return said if match and int(match[1]) > VERSIONS[1] else ""
+        document.entry.fail(f"{plugin}: data_parser 0.0.{VERSIONS[0]} to 0.0.{VERSIONS[1]} are read", remedy)
+    return plugin if match and int(match[1]) > VERSIONS[1] else ""
 
 
 def _refuse_accounting(document: Document) -> None:
@@ -198,15 +198,15 @@ def _fill_nodes(state: State, cluster: Cluster) -> tuple[dict[str, set[str]], di
 
 def _components(jobs: list[Entry]) -> Components:
     """Return jobs by their number; the components of a heterogeneous one are one job, in their order."""
-    found: Components = {}
+    by_component: Components = {}
     for job in jobs:
         leader = sv.count(job, "het_job_id")
-        found.setdefault(str(leader or job.whole("job_id", low=1)), []).append(job)
-    for name, components in found.items():
+        by_component.setdefault(str(leader or job.whole("job_id", low=1)), []).append(job)
+    for name, components in by_component.items():
         if len(components) > 1 and not all(sv.count(one, "het_job_id") for one in components):
             components[1].fail(f"job {name} is given twice", "give the state of one moment")
         components.sort(key=lambda one: sv.count(one, "het_job_offset"))
-    return found
+    return by_component
 
 
 def _states(jobs: list[Entry]) -> set[str]:
@@ -222,7 +222,7 @@ def _runs(jobs: list[Entry]) -> bool:
 def _unit(
     name: str,
     jobs: list[Entry],
-    held: list[dict[str, Amounts]],
+    holdings: list[dict[str, Amounts]],
     cluster: Cluster,
     losses: Losses,
     options: Options,
@@ -231,15 +231,15 @@ def _unit(
     job, mode = jobs[0], rules.preempt_mode(jobs[0], cluster)
     start, end = sv.count(job, "start_time"), sv.count(job, "end_time")
     there: Amounts = {}
-    for part in held:
+    for part in holdings:
         there = plus(there, *part.values())
     amount = 1000 * there.get("gres/gpu" if losses.counted == "GPU" else "cpu", 0)
     unit = Unit(name, rules.victim_rank(job, cluster), preempted=sv.count(job, "restart_cnt"), rank=f"{int(name):020d}")
     if mode == "SUSPEND":
         state.assume("suspended jobs lose no work and give back CPUs alone, neither memory nor GPUs")
     else:
-        saved = None if mode == "CANCEL" else saved_at(_comment(job), options)
-        unit.lost = losses.of(amount, start or None, saved, f"job {name}")
+        save_time = None if mode == "CANCEL" else saved_at(_comment(job), options)
+        unit.lost = losses.of(amount, start or None, save_time, f"job {name}")
     if mode == "CANCEL":
         state.assume("cancelled jobs lose all their run time, whatever they have saved")
     unit.grace = rules.grace_time(job, cluster, state)
@@ -247,7 +247,7 @@ def _unit(
     unit.age = max(0, now - start) if start and now else 0
     unit.ends = max(0, end - now) if end and now and sv.number(job, "time_limit") != sv.INFINITE else None
     suspended = "SUSPENDED" in slurm_jobs.states(job)
-    for part in held:
+    for part in holdings:
         for node, amounts in sorted(part.items()):
             gives = {"cpu": 0 if suspended else amounts.get("cpu", 0)} if mode == "SUSPEND" else dict(amounts)
             unit.pods.append(Pod(f"{name}@{node}", node, gives))
@@ -260,10 +260,10 @@ def _comment(job: Entry) -> dict[str, str]:
     return dict(part.split("=", 1) for part in re.split(r"[\s,;]+", texts) if "=" in part)
 
 
-def _take(state: State, cluster: Cluster, by_name: Components, held: Holdings) -> None:
+def _take(state: State, cluster: Cluster, by_name: Components, holdings: Holdings) -> None:
     """Subtract jobs' amounts from the nodes, or the nodes' own totals if they are larger."""
-    taken: dict[str, Amounts] = {}
-    for name, parts in held.items():
+    allocated: dict[str, Amounts] = {}
+    for name, parts in holdings.items():
         now = _states(by_name[name])
         for node, amounts in (item for part in parts for item in part.items()):
             if node not in state.nodes:
@@ -275,14 +275,14 @@ def _take(state: State, cluster: Cluster, by_name: Components, held: Holdings) -
                 state.nodes[node].draining = plus(state.nodes[node].draining, amounts)
             # Suspended jobs have given back their CPUs.
             holds = {**amounts, "cpu": 0} if "SUSPENDED" in now else amounts
-            taken[node] = plus(taken.get(node, {}), holds)
+            allocated[node] = plus(allocated.get(node, {}), holds)
     for name, entry in cluster.nodes.items():
-        said = sv.gres(entry, entry.text("gres_used"), "gres_used")
-        said |= {"cpu": entry.whole("alloc_cpus", low=0), "mem": entry.whole("alloc_memory", low=0)}
-        mine, there = taken.get(name, {}), state.nodes[name]
-        if any(said.get(key, 0) > mine.get(key, 0) for key in ("cpu", "gres/gpu")):
+        own_totals = sv.gres(entry, entry.text("gres_used"), "gres_used")
+        own_totals |= {"cpu": entry.whole("alloc_cpus", low=0), "mem": entry.whole("alloc_memory", low=0)}
+        mine, there = allocated.get(name, {}), state.nodes[name]
+        if any(own_totals.get(key, 0) > mine.get(key, 0) for key in ("cpu", "gres/gpu")):
             state.assume(f"node {name} says that more is in use than its jobs hold: the rest is nobody's to evict")
-        there.free = {key: count - max(mine.get(key, 0), said.get(key, 0)) for key, count in there.free.items()}
+        there.free = {key: count - max(mine.get(key, 0), own_totals.get(key, 0)) for key, count in there.free.items()}
 
 
 def _line(by_name: Components, cluster: Cluster, state: State) -> list[Waiting]:
@@ -303,7 +303,7 @@ def _line(by_name: Components, cluster: Cluster, state: State) -> list[Waiting]:
 def _job(
     name: str, jobs: list[Entry], cluster: Cluster, running: Components, features: dict[str, set[str]], state: State
 ) -> Job:
-    made = Job(name, sv.count(jobs[0], "priority"))
+    new_job = Job(name, sv.count(jobs[0], "priority"))
     reach: list[frozenset[str]] = []
     for job in jobs:
         partition = job.needed("partition").split(",")[0]
@@ -316,16 +316,16 @@ def _job(
             state.leave_out(name, [f"partitions {job.text('partition')}: asked about {partition}"])
         inside = frozenset(n for n, node in cluster.nodes.items() if partition in sv.words(node, "partitions"))
         reach.append(inside)
-        reserved = job.text("resv_name")
-        open_ = frozenset(n for n in inside if _is_open(cluster.nodes[n], reserved))
-        made.shapes += slurm_jobs.shapes(job, open_, features, state, name)
-    made.may = frozenset(
+        reservation = job.text("resv_name")
+        open_ = frozenset(n for n in inside if _is_open(cluster.nodes[n], reservation))
+        new_job.shapes += slurm_jobs.shapes(job, open_, features, state, name)
+    new_job.may = frozenset(
         other
         for other, theirs in running.items()
         if rules.may_preempt(jobs, theirs, cluster, state)
         and any(pod.node in inside for pod in state.units[other].pods for inside in reach)
     )
-    return made
+    return new_job
 
 
 def _is_open(node: Entry, reservation: str) -> bool:
@@ -338,14 +338,14 @@ def _limit(
     state: State,
     holders: slurm_limits.Holders,
     by_name: Components,
-    asked: list[str],
+    names: list[str],
     running: Components,
-    held: Holdings,
+    holdings: Holdings,
     cluster: Cluster,
 ) -> None:
     """Add the rows of GrpTRES; a waiting job counts the sum of its shapes, component by component."""
     waiting: dict[str, list[tuple[Entry, Amounts]]] = {}
-    for name in asked:
+    for name in names:
         shapes = list(state.jobs[name].shapes)
         waiting[name] = []
         for job in by_name[name]:
@@ -356,7 +356,7 @@ def _limit(
                 remaining -= shape.count
             waiting[name].append((job, use))
     holding = {
-        name: [(job, plus(*part.values(), {"node": len(part)})) for job, part in zip(jobs, held[name], strict=True)]
+        name: [(job, plus(*part.values(), {"node": len(part)})) for job, part in zip(jobs, holdings[name], strict=True)]
         for name, jobs in running.items()
     }
     giving = {name: rules.preempt_mode(jobs[0], cluster) != "SUSPEND" for name, jobs in running.items()}

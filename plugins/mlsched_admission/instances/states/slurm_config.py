@@ -34,15 +34,15 @@ class Config:
     parameters: tuple[str, ...]
 
 
-def config_of(documents: Iterable[Document], given: str | None) -> Config:
-    """Return the configuration: the user's (`given`), else the state's own."""
+def config_of(documents: Iterable[Document], path: str | None) -> Config:
+    """Return the configuration: the user's (`path`), else the state's own."""
     fields: dict[str, str] = {}
     for document in documents:
         if document.what == "config":
             text = document.entry.value.get("text")
             fields |= _lines(text) if isinstance(text, str) and len(document.entry.value) == 1 else _flat(document)
-    if given is not None:
-        fields |= _lines(given)
+    if path is not None:
+        fields |= _lines(path)
     if "preempttype" not in fields:
         raise InvalidInput(
             "the state does not say how this Slurm preempts (PreemptType); add what `scontrol show config` prints, or "
@@ -59,19 +59,19 @@ def _lines(text: str) -> dict[str, str]:
 
 def _flat(document: Document) -> dict[str, str]:
     """Return all fields of the JSON, at any depth, under names without underscores."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     pending = [document.entry.value]
     while pending:
         for key, value in pending.pop().items():
             if isinstance(value, dict) and not {"set", "number"} <= value.keys():
                 pending.append(value)
             elif isinstance(value, list):
-                found[key.replace("_", "").lower()] = ",".join(map(str, value))
+                fields[key.replace("_", "").lower()] = ",".join(map(str, value))
             elif isinstance(value, dict):
-                found[key.replace("_", "").lower()] = str(value["number"] if value["set"] else "")
+                fields[key.replace("_", "").lower()] = str(value["number"] if value["set"] else "")
             elif value is not None:
-                found[key.replace("_", "").lower()] = str(value)
-    return found
+                fields[key.replace("_", "").lower()] = str(value)
+    return fields
 
 
 def _config(fields: dict[str, str]) -> Config:

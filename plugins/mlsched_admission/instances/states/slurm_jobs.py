@@ -35,14 +35,14 @@ def holdings(job: Entry, threads: dict[str, int], kinds: dict[str, str]) -> dict
     order = list(there) or sv.hosts(job, job.text("nodes"), "nodes")
     if not order:
         job.fail("runs, and names no nodes", "write squeue --json again, as somebody who may see all jobs")
-    for name, held in zip(order, _spread(job, total.get("cpu", 0), order, cores), strict=True):
-        there.setdefault(name, {}).setdefault("cpu", held)
+    for name, amounts in zip(order, _spread(job, total.get("cpu", 0), order, cores), strict=True):
+        there.setdefault(name, {}).setdefault("cpu", amounts)
     memory = total.get("mem", 0)
-    if memory and not any(held.get("mem") for held in there.values()):
+    if memory and not any(amounts.get("mem") for amounts in there.values()):
         for name, part in zip(order, _evenly(job, "mem", memory, order), strict=True):
             there[name]["mem"] = part
-    for name, found in zip(order, _gres(job, total, order, kinds), strict=True):
-        there[name] = plus(there[name], found)
+    for name, generic in zip(order, _gres(job, total, order, kinds), strict=True):
+        there[name] = plus(there[name], generic)
     return there
 
 
@@ -81,25 +81,27 @@ def _gres(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -
     if detail:
         if len(detail) != len(order):
             job.bad(("gres_detail",), detail, f"expected an entry for each of its {len(order)} nodes")
-        found = [sv.gres(job, text, "gres_detail") for text in detail]
+        by_node = [sv.gres(job, text, "gres_detail") for text in detail]
     else:
         names = [name for name in total if name.startswith("gres/")]
         columns = {name: _evenly(job, name, total[name], order) for name in names}
-        found = [{name: columns[name][n] for name in names} for n in range(len(order))]
-    for node, part in zip(order, found, strict=True):
+        by_node = [{name: columns[name][n] for name in names} for n in range(len(order))]
+    for node, part in zip(order, by_node, strict=True):
         # A node with GPUs of one type gives out that type, with or without a requested type.
         if (kind := kinds.get(node)) and part.get("gres/gpu"):
             part.setdefault(f"gres/gpu:{kind}", part["gres/gpu"])
-    return found
+    return by_node
 
 
-def shapes(job: Entry, allowed: frozenset[str], features: dict[str, set[str]], state: State, name: str) -> list[Shape]:
+def shapes(
+    job: Entry, nodes_open: frozenset[str], features: dict[str, set[str]], state: State, name: str
+) -> list[Shape]:
     """Return the requests of a waiting job (or one component of it): its nodes, one share of it on each."""
     nodes = max(1, sv.count(job, "node_count"))
     share = _share(job, nodes, state, name)
-    allowed = _with_features(job, allowed, features, state, name)
-    allowed -= frozenset(sv.hosts(job, job.text("excluded_nodes"), "excluded_nodes"))
-    beyond = [said for key, said in SLURM.items() if job.get(key) and (key != "minimum_switches" or sv.count(job, key))]
+    nodes_open = _with_features(job, nodes_open, features, state, name)
+    nodes_open -= frozenset(sv.hosts(job, job.text("excluded_nodes"), "excluded_nodes"))
+    beyond = [text for key, text in SLURM.items() if job.get(key) and (key != "minimum_switches" or sv.count(job, key))]
     exclusive = job.get("exclusive")
     if exclusive is True or (exclusive and {word.lower() for word in sv.words(job, "exclusive")} - {"none", "false"}):
         beyond.append("exclusive nodes: asked for its resources alone")
@@ -109,31 +111,33 @@ def shapes(job: Entry, allowed: frozenset[str], features: dict[str, set[str]], s
         beyond.append(f"its array {job.text('array_task_string')}: asked for one task of it")
     state.leave_out(name, beyond)
     required = sorted(set(sv.hosts(job, job.text("required_nodes"), "required_nodes")))
-    made = [Shape(1, share, allowed & {node}, spread=1) for node in required]
+    single_nodes = [Shape(1, share, nodes_open & {node}, spread=1) for node in required]
     rest = nodes - len(required)
     if rest > 0:
-        made.append(Shape(rest, share, allowed - frozenset(required), spread=1))
-    return made
+        single_nodes.append(Shape(rest, share, nodes_open - frozenset(required), spread=1))
+    return single_nodes
 
 
 def _share(job: Entry, nodes: int, state: State, name: str) -> Amounts:
     """Return the job's request on each of its nodes."""
-    asked = sv.tres(job, "tres_req_str")
+    tres_amounts = sv.tres(job, "tres_req_str")
     per_task, tasks = max(1, sv.count(job, "cpus_per_task")), sv.count(job, "tasks_per_node")
-    cpus = sv.count(job, "cpus") or asked.get("cpu", 0)
+    cpus = sv.count(job, "cpus") or tres_amounts.get("cpu", 0)
     cpu = tasks * per_task or _part(cpus, nodes, "CPUs", state, name)
     share = {"cpu": max(cpu, sv.count(job, "minimum_cpus_per_node"))}
     memory = sv.count(job, "memory_per_node") or sv.count(job, "memory_per_cpu") * share["cpu"]
-    share["mem"] = memory or _part(asked.get("mem", 0), nodes, "MiB", state, name)
-    found = sv.gres(job, job.text("tres_per_node"), "tres_per_node")
+    share["mem"] = memory or _part(tres_amounts.get("mem", 0), nodes, "MiB", state, name)
+    generic = sv.gres(job, job.text("tres_per_node"), "tres_per_node")
     per_task_gres = sv.gres(job, job.text("tres_per_task"), "tres_per_task")
     tasks = tasks or -(-sv.count(job, "tasks") // nodes)
-    found = plus(found, {key: count * max(1, tasks) for key, count in per_task_gres.items() if key.startswith("gres/")})
+    generic = plus(
+        generic, {key: count * max(1, tasks) for key, count in per_task_gres.items() if key.startswith("gres/")}
+    )
     whole = sv.gres(job, job.text("tres_per_job"), "tres_per_job")
-    if not found and not whole:
-        whole = {key: count for key, count in asked.items() if key.startswith("gres/")}
-    found = plus(found, {key: _part(count, nodes, key, state, name) for key, count in whole.items()})
-    return {key: count for key, count in plus(share, found).items() if count}
+    if not generic and not whole:
+        whole = {key: count for key, count in tres_amounts.items() if key.startswith("gres/")}
+    generic = plus(generic, {key: _part(count, nodes, key, state, name) for key, count in whole.items()})
+    return {key: count for key, count in plus(share, generic).items() if count}
 
 
 def _part(total: int, nodes: int, what: str, state: State, name: str) -> int:
@@ -143,15 +147,17 @@ def _part(total: int, nodes: int, what: str, state: State, name: str) -> int:
 
 
 def _with_features(
-    job: Entry, allowed: frozenset[str], features: dict[str, set[str]], state: State, name: str
+    job: Entry, nodes_open: frozenset[str], features: dict[str, set[str]], state: State, name: str
 ) -> frozenset[str]:
     """Return nodes with the job's required features: a&b, a|b; counts and brackets are not modelled."""
     text = job.text("features")
     if not text:
-        return allowed
+        return nodes_open
     if not _FEATURES.fullmatch(text) or ("|" in text and re.search("[&,]", text)):
         state.leave_out(name, [f"constraint {text}"])
-        return allowed
-    wanted = set(re.split("[&|,]", text))
+        return nodes_open
+    feature_names = set(re.split("[&|,]", text))
     some = "|" in text
-    return frozenset(node for node in allowed if (wanted & features[node] if some else wanted <= features[node]))
+    return frozenset(
+        node for node in nodes_open if (feature_names & features[node] if some else feature_names <= features[node])
+    )

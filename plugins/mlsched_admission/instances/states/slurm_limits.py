@@ -38,25 +38,25 @@ class Holders:
 
     def of(self, job: Entry) -> list[str]:
         """Return the holders that count a job."""
-        found = [f"QOS {job.text('qos')}"]
+        holders = [f"QOS {job.text('qos')}"]
         partition = job.text("partition").split(",")[0]
         if partition in self.partitions and (own := self.partitions[partition].text("qos", "assigned")):
-            found.append(f"QOS {own}")
+            holders.append(f"QOS {own}")
         account, user = job.text("account"), job.text("user_name")
         names = [_association(account, user, partition), _association(account, user, ""), _association(account, "", "")]
         name = next((name for name in names if name in self.totals), "")
-        while name and name not in found:
-            found.append(name)
+        while name and name not in holders:
+            holders.append(name)
             name = self.above.get(name, "")
-        return [name for name in dict.fromkeys(found) if self.totals.get(name)]
+        return [name for name in dict.fromkeys(holders) if self.totals.get(name)]
 
     def not_modelled(self, job: Entry) -> list[str]:
         """Return limits of the job's QOS that are not modelled."""
         one = self.qos.get(job.text("qos"))
         if one is None:
             return []
-        said = [f"{word} of QOS {job.text('qos')}" for keys, word in _BEYOND.items() if one.get(*keys)]
-        return said + [f"{word} of QOS {job.text('qos')}" for keys, word in _COUNTS.items() if sv.count(one, *keys)]
+        features = [f"{word} of QOS {job.text('qos')}" for keys, word in _BEYOND.items() if one.get(*keys)]
+        return features + [f"{word} of QOS {job.text('qos')}" for keys, word in _COUNTS.items() if sv.count(one, *keys)]
 
 
 def _association(account: str, user: str, partition: str) -> str:
@@ -67,7 +67,7 @@ def _association(account: str, user: str, partition: str) -> str:
 def limits(
     state: State,
     holders: Holders,
-    asked: dict[str, list[tuple[Entry, Amounts]]],
+    components_by_job: dict[str, list[tuple[Entry, Amounts]]],
     running: dict[str, list[tuple[Entry, Amounts]]],
     giving: dict[str, bool],
 ) -> list[Limit]:
@@ -80,7 +80,7 @@ def limits(
         giving: True if evicting the unit returns its amounts (false if it is suspended).
     """
     rows: dict[tuple[str, str], Limit] = {}
-    for name, components in asked.items():
+    for name, components in components_by_job.items():
         for job, use in components:
             for holder in holders.of(job):
                 for resource, most in holders.totals[holder].items():
@@ -88,12 +88,12 @@ def limits(
                         row = rows.setdefault((holder, resource), Limit(f"{holder}: {resource}", most, {}, {}))
                         row.jobs[name] = row.jobs.get(name, 0) + use[resource]
     for name, components in running.items():
-        for job, held in components:
+        for job, usage in components:
             for holder in holders.of(job):
                 for resource in holders.totals[holder]:
-                    if (holder, resource) in rows and held.get(resource):
+                    if (holder, resource) in rows and usage.get(resource):
                         row = rows[holder, resource]
-                        row.remaining -= held[resource]
+                        row.remaining -= usage[resource]
                         if giving[name]:
-                            row.units[name] = row.units.get(name, 0) + held[resource]
+                            row.units[name] = row.units.get(name, 0) + usage[resource]
     return [rows[key] for key in sorted(rows)]

@@ -72,22 +72,22 @@ def names(text: str) -> list[str]:
 def tres(entry: Entry, *keys: str) -> Amounts:
     """Parse a TRES text ("cpu=64,mem=512G,gres/gpu=8"), or a list of {type, name, count}; memory in MiB."""
     value = entry.get(*keys)
-    found: Amounts = {}
+    totals: Amounts = {}
     if isinstance(value, list):
         for item in entry.entries(*keys):
             name = item.needed("type") + (f"/{item.text('name')}" if item.text("name") else "")
             if (amount := number(item, "count")) is not None and amount != INFINITE:
-                found[name] = amount
-        return found
+                totals[name] = amount
+        return totals
     for part in filter(None, entry.text(*keys).split(",")):
         name, equals, amount_text = part.partition("=")
         match = _AMOUNT.fullmatch(amount_text)
         if not equals or not match:
             entry.bad(keys, part, "expected TRES such as cpu=64,mem=512G,gres/gpu=8")
-        found[name] = _amount(match, memory=name == "mem")
-        if found[name] > EXACT:
+        totals[name] = _amount(match, memory=name == "mem")
+        if totals[name] > EXACT:
             entry.bad(keys, part, _TOO_MUCH)
-    return found
+    return totals
 
 
 def _amount(match: re.Match[str], *, memory: bool) -> int:
@@ -104,19 +104,19 @@ def gres(entry: Entry, text: str, *keys: str) -> Amounts:
 
     A suffix counts by 1,024, as in a TRES: bandwidth:4G.
     """
-    found: Amounts = {}
+    totals: Amounts = {}
     for part in _parts(text):
         match = _GRES.fullmatch(part)
         if not match:
             entry.bad(keys, part, "expected a generic resource such as gpu:h100:4")
         name, kind = match[1], match[2]
         amount = (int(match[3]) if match[3] else 1) * 1024 ** " KMGT".index(match[4] or " ")
-        found[f"gres/{name}"] = found.get(f"gres/{name}", 0) + amount
-        if found[f"gres/{name}"] > EXACT:
+        totals[f"gres/{name}"] = totals.get(f"gres/{name}", 0) + amount
+        if totals[f"gres/{name}"] > EXACT:
             entry.bad(keys, part, _TOO_MUCH)
         if kind:
-            found[f"gres/{name}:{kind}"] = found.get(f"gres/{name}:{kind}", 0) + amount
-    return found
+            totals[f"gres/{name}:{kind}"] = totals.get(f"gres/{name}:{kind}", 0) + amount
+    return totals
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -132,10 +132,10 @@ def _parts(text: str) -> Iterator[str]:
 
 def hosts(entry: Entry, text: str, *keys: str) -> list[str]:
     """Expand a list of hosts: "ia[1-2,07],login"."""
-    made: list[str] = []
+    expansion: list[str] = []
     for part in _parts(text):
-        made += _expanded(entry, part, keys, MOST_HOSTS - len(made))
-    return made
+        expansion += _expanded(entry, part, keys, MOST_HOSTS - len(expansion))
+    return expansion
 
 
 def _expanded(entry: Entry, part: str, keys: tuple[str, ...], most: int) -> list[str]:
@@ -144,13 +144,13 @@ def _expanded(entry: Entry, part: str, keys: tuple[str, ...], most: int) -> list
         return [part]
     inside, closed, after = rest.partition("]")
     tails = _expanded(entry, after, keys, most) if after else [""]
-    made: list[str] = []
+    expansion: list[str] = []
     for span in inside.split(","):
         low, _, high = span.partition("-")
         high = high or low
         if not closed or not (low.isdecimal() and high.isdecimal() and len(low) <= 9 and len(high) <= 9):
             entry.bad(keys, part, "expected a list of hosts such as node[01-04]")
-        if (int(high) - int(low) + 1) * len(tails) > most - len(made):
+        if (int(high) - int(low) + 1) * len(tails) > most - len(expansion):
             entry.bad(keys, part, f"stands for more than {MOST_HOSTS} hosts")
-        made += [f"{before}{n:0{len(low)}d}{tail}" for n in range(int(low), int(high) + 1) for tail in tails]
-    return made
+        expansion += [f"{before}{n:0{len(low)}d}{tail}" for n in range(int(low), int(high) + 1) for tail in tails]
+    return expansion

@@ -209,14 +209,14 @@ class State:
 
     def copy(self) -> State:
         """Return a copy to which jobs can be added."""
-        made = dataclasses.replace(self, jobs={}, unmodelled={}, blocked={})
-        made.assumed, made.levels, made.limits, made.read = (
+        duplicate = dataclasses.replace(self, jobs={}, unmodelled={}, blocked={})
+        duplicate.assumed, duplicate.levels, duplicate.limits, duplicate.read = (
             [*self.assumed],
             [*self.levels],
             [*self.limits],
             [*self.read],
         )
-        return made
+        return duplicate
 
     def leave_out(self, job: str, what: Iterable[str]) -> None:
         """Add a feature of a job that is not modelled."""

@@ -43,8 +43,8 @@ def amount(resource: str, text: str, *, down: bool = False, cap: bool = False) -
     value = quantity(text)
     if value is None:
         return None
-    scaled = value * 1000 if resource == "cpu" else value
-    rounded = math.floor(scaled) if down else math.ceil(scaled)
+    in_units = value * 1000 if resource == "cpu" else value
+    rounded = math.floor(in_units) if down else math.ceil(in_units)
     if cap and EXACT < rounded < 2**65:
         return EXACT
     return rounded if abs(rounded) <= EXACT else None

@@ -64,15 +64,15 @@ def decide(state: State, jobs: Sequence[str] | None = None) -> Decided | None:
 
 
 def _kueue(snapshot: Snapshot, jobs: Sequence[str] | None) -> Decided:
-    made = cycle.run(snapshot, None if jobs is None else [snapshot.waiting[name] for name in jobs])
-    later = cycle.walk(snapshot, made) if jobs is None else {}
+    decision = cycle.run(snapshot, None if jobs is None else [snapshot.waiting[name] for name in jobs])
+    later = cycle.walk(snapshot, decision) if jobs is None else {}
     outcomes = tuple(
-        Outcome(name, why, made.reasons.get(name, ""), tuple(made.victims.get(name, ())), later.get(name, ""))
-        for name, why in made.why.items()
+        Outcome(name, why, decision.reasons.get(name, ""), tuple(decision.victims.get(name, ())), later.get(name, ""))
+        for name, why in decision.why.items()
         if jobs is None or name in jobs
     )
-    evicted = tuple(sorted({name for names in made.victims.values() for name in names}))
-    return Decided(evicted, (*made.admitted, *made.victims), outcomes=outcomes)
+    evicted = tuple(sorted({name for names in decision.victims.values() for name in names}))
+    return Decided(evicted, (*decision.admitted, *decision.victims), outcomes=outcomes)
 
 
 def _kube(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
@@ -80,14 +80,14 @@ def _kube(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
     evict: dict[str, None] = {}
     start, outcomes, notes = [], [], []
     for name in names:
-        made = cluster.decide(name)
-        victims = tuple(pod.name for pod in made.victims)
+        decision = cluster.decide(name)
+        victims = tuple(pod.name for pod in decision.victims)
         evict |= dict.fromkeys(victims)
-        if made.starts or made.node:
+        if decision.starts or decision.node:
             start.append(name)
-        word = "starts" if made.starts else "preempts" if made.node else "waits"
-        outcomes.append(Outcome(name, word, made.why or f"on {made.node}" * bool(made.node), victims))
-        if len(equal := cluster.equal_choices(made)) > 1:
+        word = "starts" if decision.starts else "preempts" if decision.node else "waits"
+        outcomes.append(Outcome(name, word, decision.why or f"on {decision.node}" * bool(decision.node), victims))
+        if len(equal := cluster.equal_choices(decision)) > 1:
             notes.append(f"{name}: any of {len(equal)} equally good nodes; the scheduler looks at a sample of nodes")
     return Decided(tuple(evict), tuple(start), outcomes=tuple(outcomes), notes=tuple(notes))
 
@@ -96,19 +96,19 @@ def decided_session(session: Session, jobs: Sequence[str] | None) -> Decided:
     """Return the decision of a KAI session; the session is changed."""
     before = {pod: (pod.status, pod.node) for pod in session.pods()}
     actions.run(session, jobs=jobs)
-    gone, moved, started = [], [], set()
+    evictions, movers, starters = [], [], set()
     for pod, (status, _) in before.items():
         if status in (PENDING, RELEASING):
             if status == PENDING and pod.status != PENDING:
-                started.add(pod.job.name)
+                starters.add(pod.job.name)
         elif pod.status in (RELEASING, PENDING):
-            gone.append(pod.name)
+            evictions.append(pod.name)
         elif pod.status == PIPELINED:
-            moved.append(pod.name)
-    evicts = tuple(sorted(gone)) if len(started) == 1 else ()  # several jobs share their victims
+            movers.append(pod.name)
+    evicts = tuple(sorted(evictions)) if len(starters) == 1 else ()  # several jobs share their victims
     outcomes = tuple(
-        Outcome(job.name, "starts", evicts=evicts) if job.name in started else Outcome(job.name, "waits")
+        Outcome(job.name, "starts", evicts=evicts) if job.name in starters else Outcome(job.name, "waits")
         for job in session.jobs.values()
         if any(before[pod][0] == PENDING for pod in job.pods) and (jobs is None or job.name in jobs)
     )
-    return Decided(tuple(sorted(gone)), tuple(sorted(started)), tuple(sorted(moved)), outcomes)
+    return Decided(tuple(sorted(evictions)), tuple(sorted(starters)), tuple(sorted(movers)), outcomes)

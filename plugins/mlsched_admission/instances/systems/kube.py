@@ -65,8 +65,8 @@ class Budget:
         """Return whether the budget counts the pod; an empty selector and pods without labels match nothing (B4)."""
         if not pod.labels or pod.space != self.space or pod.short in self.disrupted:
             return False
-        given = self.selector.get("matchLabels") or self.selector.get("matchExpressions")
-        return bool(given) and k8s.selects(self.selector, pod.labels)
+        has_terms = self.selector.get("matchLabels") or self.selector.get("matchExpressions")
+        return bool(has_terms) and k8s.selects(self.selector, pod.labels)
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Cluster:
 
     def __init__(
         self,
-        found: k8s.Objects,
+        by_kind: k8s.Objects,
         filters: Collection[str] = ("fit", "affinity", "spread"),
         requests: Mapping[int, Mapping[str, int]] | None = None,
         waiting: Collection[str] | None = None,
@@ -104,14 +104,14 @@ class Cluster:
         """
         self.filters = filters
         requests = {} if requests is None else requests
-        self.machines = k8s.machines(found)
+        self.machines = k8s.machines(by_kind)
         self.placing = k8s.Placing(self.machines)
         self.on: dict[str, list[Pod]] = {name: [] for name in self.machines}
         self.used: dict[str, dict[str, int]] = {name: {} for name in self.machines}
         self.waiting: dict[str, Entry] = {}
         self.nominated: list[tuple[Pod, str]] = []
         self.repelling: list[Pod] = []
-        for entry in found.get("Pod", []):
+        for entry in by_kind.get("Pod", []):
             if entry.text("status", "phase") in ("Succeeded", "Failed"):
                 continue
             node = entry.text("spec", "nodeName")
@@ -131,14 +131,14 @@ class Cluster:
                 entry.whole("status", "disruptionsAllowed"),
                 frozenset(entry.mapping("status", "disruptedPods")),
             )
-            for entry in found.get("PodDisruptionBudget", [])
+            for entry in by_kind.get("PodDisruptionBudget", [])
         ]
 
     def _add(self, pod: Pod) -> None:
         self.on[pod.node].append(pod)
-        used = self.used[pod.node]
+        usage = self.used[pod.node]
         for resource, amount in pod.requests.items():
-            used[resource] = used.get(resource, 0) + amount
+            usage[resource] = usage.get(resource, 0) + amount
         if pod.apart:
             self.repelling.append(pod)
 
@@ -162,10 +162,10 @@ class Cluster:
         question = _Question(self, self.waiting[name])
         return [choice for node in question.open_to if (choice := question.candidate(node)) is not None]
 
-    def equal_choices(self, decided: Decided) -> list[str]:
+    def equal_choices(self, decision: Decided) -> list[str]:
         """Return all nodes that are as good as the chosen one: the scheduler may take any of them (B5)."""
-        best = min(map(_cost, decided.choices), default=None)
-        return [choice.node for choice in decided.choices if _cost(choice) == best]
+        best = min(map(_cost, decision.choices), default=None)
+        return [choice.node for choice in decision.choices if _cost(choice) == best]
 
 
 def read_pod(entry: Entry, requests: Mapping[str, int] | None = None) -> Pod:
@@ -189,14 +189,14 @@ def read_pod(entry: Entry, requests: Mapping[str, int] | None = None) -> Pod:
 
 def _terms(entry: Entry, keys: tuple[str, str]) -> list[Term]:
     own = entry.text("metadata", "namespace")
-    found = []
+    terms = []
     for one in entry.under("spec", "affinity", keys[0]).entries(keys[1]):
-        named = one.texts("namespaces")
+        namespaces = one.texts("namespaces")
         everywhere = one.get("namespaceSelector") is not None
-        spaces = None if everywhere else frozenset(named or [own])
+        spaces = None if everywhere else frozenset(namespaces or [own])
         selector = None if one.get("labelSelector") is None else one.under("labelSelector")
-        found.append(Term(one.text("topologyKey"), spaces, selector))
-    return found
+        terms.append(Term(one.text("topologyKey"), spaces, selector))
+    return terms
 
 
 class _Question:
@@ -233,20 +233,20 @@ class _Question:
             return f"victims on its nominated node {place} are still leaving"
         return ""
 
-    def fits(self, node: str, gone: Collection[Pod]) -> bool:
+    def fits(self, node: str, leaving: Collection[Pod]) -> bool:
         """Return whether the pod passes all filters on a node once some pods of that node are gone."""
-        return self._room(node, gone) and self._friendly(node, gone) and self._even(node, gone)
+        return self._room(node, leaving) and self._friendly(node, leaving) and self._even(node, leaving)
 
-    def _room(self, node: str, gone: Collection[Pod]) -> bool:
+    def _room(self, node: str, leaving: Collection[Pod]) -> bool:
         """Compare only the pod's requests, and the number of pods (B3)."""
-        room, used = self.cluster.machines[node].room, self.cluster.used[node]
+        room, usage = self.cluster.machines[node].room, self.cluster.used[node]
         others = [pod for pod, place in self.cluster.nominated if place == node and self._yields(pod)]
         for resource, amount in self.pod.requests.items():
             if amount <= 0 or (resource == "pods" and resource not in room):
                 continue
-            back = sum(pod.requests.get(resource, 0) for pod in gone)
+            back = sum(pod.requests.get(resource, 0) for pod in leaving)
             more = sum(pod.requests.get(resource, 0) for pod in others)
-            if used.get(resource, 0) - back + more + amount > room.get(resource, 0):
+            if usage.get(resource, 0) - back + more + amount > room.get(resource, 0):
                 return False
         return True
 
@@ -266,15 +266,15 @@ class _Question:
             for pod in self.cluster.on[name]
         )
 
-    def _friendly(self, node: str, gone: Collection[Pod]) -> bool:
+    def _friendly(self, node: str, leaving: Collection[Pod]) -> bool:
         """Return whether required affinity and anti-affinity hold, of the pod and against it (B6)."""
         labels = self.cluster.machines[node].labels
         for other, term in self.repelling:
             theirs = self.cluster.machines[other.node].labels.get(term.key)
-            if other not in gone and theirs is not None and theirs == labels.get(term.key):
+            if other not in leaving and theirs is not None and theirs == labels.get(term.key):
                 return False
         for term in self.apart:
-            if any(term.matches(pod) and pod not in gone for pod in self._near(node, term.key)):
+            if any(term.matches(pod) and pod not in leaving for pod in self._near(node, term.key)):
                 return False
         if not self.together:
             return True
@@ -284,14 +284,14 @@ class _Question:
         def wanted(pod: Pod) -> bool:
             return all(term.matches(pod) for term in self.together)
 
-        if all(any(wanted(pod) and pod not in gone for pod in self._near(node, t.key)) for t in self.together):
+        if all(any(wanted(pod) and pod not in leaving for pod in self._near(node, t.key)) for t in self.together):
             return True
-        nobody = not any(wanted(pod) and pod not in gone for pods in self.cluster.on.values() for pod in pods)
+        nobody = not any(wanted(pod) and pod not in leaving for pods in self.cluster.on.values() for pod in pods)
         return nobody and wanted(self.pod)
 
     def _spread(self) -> list[tuple[str, int, Callable[[Pod], bool], int]]:
         """Return the hard spread constraints: (key, maxSkew, selector, minDomains)."""
-        found: list[tuple[str, int, Callable[[Pod], bool], int]] = []
+        constraints: list[tuple[str, int, Callable[[Pod], bool], int]] = []
         for one in self.entry.under("spec").entries("topologySpreadConstraints"):
             if one.text("whenUnsatisfiable", default="DoNotSchedule") == "DoNotSchedule":
                 selector = one.under("labelSelector") if one.get("labelSelector") is not None else None
@@ -301,10 +301,10 @@ class _Question:
                     return same and selector is not None and k8s.selects(selector, pod.labels)
 
                 least = one.whole("minDomains", default=1, low=1)
-                found.append((one.text("topologyKey"), one.whole("maxSkew", default=1, low=1), counts, least))
-        return found
+                constraints.append((one.text("topologyKey"), one.whole("maxSkew", default=1, low=1), counts, least))
+        return constraints
 
-    def _even(self, node: str, gone: Collection[Pod]) -> bool:
+    def _even(self, node: str, leaving: Collection[Pod]) -> bool:
         """Return whether the hard spread constraints hold, counted after the removal."""
         machines = self.cluster.machines
         keys = [key for key, *_ in self.spread]
@@ -315,7 +315,7 @@ class _Question:
             by_domain: dict[str, int] = {}
             for name in eligible:
                 value = machines[name].labels[key]
-                there = sum(1 for pod in self.cluster.on[name] if counts(pod) and pod not in gone)
+                there = sum(1 for pod in self.cluster.on[name] if counts(pod) and pod not in leaving)
                 by_domain[value] = by_domain.get(value, 0) + there
             lowest = min(by_domain.values(), default=0) if len(by_domain) >= least else 0
             here = by_domain.get(machines[node].labels[key], 0)
@@ -342,25 +342,25 @@ class _Question:
             return None
         lower.sort(key=Pod.importance)
         violators, others = self._split(lower)
-        gone = set(lower)
+        leaving = set(lower)
         for pod in [*violators, *others]:
-            gone.discard(pod)
-            if not self.fits(node, gone):
-                gone.add(pod)
-        victims = [pod for pod in lower if pod in gone]
-        return Choice(node, victims, sum(1 for pod in violators if pod in gone)) if victims else None
+            leaving.discard(pod)
+            if not self.fits(node, leaving):
+                leaving.add(pod)
+        victims = [pod for pod in lower if pod in leaving]
+        return Choice(node, victims, sum(1 for pod in violators if pod in leaving)) if victims else None
 
     def _split(self, pods: list[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Split pods, the most important first, into those whose eviction violates a budget and others (B4)."""
-        left = [budget.allowed for budget in self.cluster.budgets]
+        remaining = [budget.allowed for budget in self.cluster.budgets]
         violators: list[Pod] = []
         others: list[Pod] = []
         for pod in pods:
             violates = False
             for n, budget in enumerate(self.cluster.budgets):
                 if budget.covers(pod):
-                    left[n] -= 1
-                    violates = violates or left[n] < 0
+                    remaining[n] -= 1
+                    violates = violates or remaining[n] < 0
             (violators if violates else others).append(pod)
         return violators, others
 

@@ -71,26 +71,26 @@ def _kueue(snapshot: Snapshot, workload: Workload) -> Iterator[Permit]:
 
     for priority in _higher(workload.priority, (one.priority for one in snapshot.running.values())):
         with _set(workload, "priority", priority):
-            if found := victims():
-                yield Permit(f"priority {priority}", found)
+            if evictions := victims():
+                yield Permit(f"priority {priority}", evictions)
                 break
-    for field, key, known in (("within", "withinClusterQueue", 3), ("reclaim", "reclaimWithinCohort", 4)):
-        for policy in _POLICIES[_POLICIES.index(getattr(queue, field)) + 1 : known]:
+    for field, key, rule_count in (("within", "withinClusterQueue", 3), ("reclaim", "reclaimWithinCohort", 4)):
+        for policy in _POLICIES[_POLICIES.index(getattr(queue, field)) + 1 : rule_count]:
             with _set(queue, field, policy):
-                if found := victims():
-                    yield Permit(f"{key}: {policy} for queue {queue.name}", found)
+                if evictions := victims():
+                    yield Permit(f"{key}: {policy} for queue {queue.name}", evictions)
                     break
     if not queue.borrow and queue.reclaim != "Never":
         with _set(queue, "borrow", True):
-            if found := victims():
-                yield Permit(f"borrowWithinCohort: LowerPriority for queue {queue.name}", found)
+            if evictions := victims():
+                yield Permit(f"borrowWithinCohort: LowerPriority for queue {queue.name}", evictions)
     for flavor, resource in sorted(queue.node.nominal):
-        asked = [flavors.requests(queue, one, one.count).get(resource, 0) for one in workload.pod_sets]
-        more = sum(asked) - queue.node.nominal[flavor, resource]
+        requests = [flavors.requests(queue, one, one.count).get(resource, 0) for one in workload.pod_sets]
+        more = sum(requests) - queue.node.nominal[flavor, resource]
         if more > 0 and queue.node.parent is not None:
             with queue.node.raised((flavor, resource), more):
-                if found := victims():
-                    yield Permit(f"{more} more nominal quota of {flavor}/{resource} for queue {queue.name}", found)
+                if evictions := victims():
+                    yield Permit(f"{more} more nominal quota of {flavor}/{resource} for queue {queue.name}", evictions)
 
 
 # --- Kubernetes ------------------------------------------------------------------------------------------------------
@@ -109,41 +109,41 @@ def _kube(cluster: Cluster, job: str) -> Iterator[Permit]:
             cluster.waiting[job] = entry
 
     if entry.text("spec", "preemptionPolicy") == "Never" and (
-        found := victims(preemptionPolicy="PreemptLowerPriority")
+        evictions := victims(preemptionPolicy="PreemptLowerPriority")
     ):
-        yield Permit("preemptionPolicy: PreemptLowerPriority", found)
+        yield Permit("preemptionPolicy: PreemptLowerPriority", evictions)
     there = (pod.priority for pods in cluster.on.values() for pod in pods)
     for priority in _higher(now, there):
-        if found := victims(priority=priority):
-            yield Permit(f"priority {priority}", found)
+        if evictions := victims(priority=priority):
+            yield Permit(f"priority {priority}", evictions)
             break
 
 
 # --- KAI -------------------------------------------------------------------------------------------------------------
 
 
-def _kai(made: Callable[[], Session], job: str) -> Iterator[Permit]:
-    now = made().jobs[job]
-    others = (one.priority for one in made().jobs.values() if one.queue == now.queue and one.preemptible)
+def _kai(new_session: Callable[[], Session], job: str) -> Iterator[Permit]:
+    now = new_session().jobs[job]
+    others = (one.priority for one in new_session().jobs.values() if one.queue == now.queue and one.preemptible)
     for priority in _higher(now.priority, others):
         if now.preemptible and priority >= 100:  # it would be another kind of group
             break
-        session = made()
+        session = new_session()
         session.jobs[job].priority = priority
-        if found := _session_victims(session, job):
-            yield Permit(f"priority {priority}", found)
+        if evictions := _session_victims(session, job):
+            yield Permit(f"priority {priority}", evictions)
             break
-    session = made()
-    asked = session.request(session.jobs[job].to_place())
-    raised = [line for queue in session.path(now.queue) for line in _raise(queue, asked)]
-    if raised and (found := _session_victims(session, job)):
-        yield Permit("; ".join(raised), found)
+    session = new_session()
+    request = session.request(session.jobs[job].to_place())
+    changes = [line for queue in session.path(now.queue) for line in _raise(queue, request)]
+    if changes and (evictions := _session_victims(session, job)):
+        yield Permit("; ".join(changes), evictions)
 
 
-def _raise(queue: Queue, asked: tuple[int, int, int]) -> Iterator[str]:
+def _raise(queue: Queue, request: tuple[int, int, int]) -> Iterator[str]:
     """Raise the quota of a queue to its use with the request."""
     quota = list(queue.deserved)
-    for r, amount in enumerate(asked):
+    for r, amount in enumerate(request):
         more = queue.allocated[r] + amount - quota[r]
         if amount and quota[r] >= 0 and more > 0:
             quota[r] += more
@@ -159,6 +159,6 @@ def _amount(r: int, amount: int) -> str:
 
 def _session_victims(session: Session, job: str) -> tuple[str, ...]:
     waits = [pod for pod in session.jobs[job].pods if pod.status == PENDING]
-    found = decided_session(session, [job])
-    started = any(pod.status != PENDING for pod in waits)
-    return found.evict if started else ()
+    decision = decided_session(session, [job])
+    has_started = any(pod.status != PENDING for pod in waits)
+    return decision.evict if has_started else ()

@@ -51,9 +51,9 @@ class Journal:
 def run(session: Session, actions: Iterable[str] = ACTIONS, jobs: Iterable[str] | None = None) -> None:
     """Run a session about the waiting jobs (default: all)."""
     shares.divide(session)
-    wanted = None if jobs is None else set(jobs)
+    names = None if jobs is None else set(jobs)
     for action in actions:
-        waiting = [job for job in session.jobs.values() if wanted is None or job.name in wanted]
+        waiting = [job for job in session.jobs.values() if names is None or job.name in names]
         _Action(session, action).run(waiting)
 
 
@@ -86,11 +86,11 @@ class _Action:
             idle = sum(node.free_gpus() for node in session.nodes.values() if node.usable)
             return job.preemptible and request[GPU_] <= idle * 1_000_000 + 1e-6
         leaf = path[0]
-        fixed = job.preemptible or leaf.within_deserved(plus(leaf.fixed, request))
+        within_share = job.preemptible or leaf.within_deserved(plus(leaf.fixed, request))
         if self.name == "preempt":
             return job.preemptible or all(queue.within_deserved(plus(queue.fixed, request)) for queue in path)
         fair = all(a <= f for a, f in zip(plus(leaf.allocated, request), leaf.fair, strict=True))
-        return fair and fixed
+        return fair and within_share
 
 
 # --- placing (A8, A9) ------------------------------------------------------------------------------------------------
@@ -102,8 +102,8 @@ def capacity(session: Session, job: Job, request: Vector) -> bool:
         after = plus(queue.allocated, request)
         if any(limit >= 0 and a > limit for a, limit, n in zip(after, queue.limit, request, strict=True) if n):
             return False
-        fixed = plus(queue.fixed, request)
-        deserved = zip(fixed, queue.deserved, request, strict=True)
+        nonpreemptible = plus(queue.fixed, request)
+        deserved = zip(nonpreemptible, queue.deserved, request, strict=True)
         if not job.preemptible and any(d >= 0 and a > d for a, d, n in deserved if n):
             return False
     return True
@@ -205,10 +205,10 @@ class _Search:
         """Find victims for each prefix of the chunk; the last solution stays."""
         recorded: list[list[Pod]] = []
         for size in range(1, len(self.chunk) + 1):
-            found = self._prefix(self.chunk[:size], recorded, last=size == len(self.chunk))
-            if found is None:
+            victims = self._prefix(self.chunk[:size], recorded, last=size == len(self.chunk))
+            if victims is None:
                 return False
-            recorded = found
+            recorded = victims
         return True
 
     def _victims(self) -> list[Job]:
@@ -226,14 +226,16 @@ class _Search:
             works, _ = self._try(pods, recorded, last)
             if works:
                 return recorded
-        gone = {pod for victim in recorded for pod in victim}
-        line = Line(self.session, (j for j in self._victims() if j.to_evict(gone)[0]), victims=gone)
+        earlier_victims = {pod for victim in recorded for pod in victim}
+        line = Line(
+            self.session, (j for j in self._victims() if j.to_evict(earlier_victims)[0]), victims=earlier_victims
+        )
         more: list[list[Pod]] = []
         while (job := line.pop()) is not None:
-            chunk, stays = job.to_evict(gone)
+            chunk, stays = job.to_evict(earlier_victims)
             if not chunk:
                 continue
-            gone.update(chunk)
+            earlier_victims.update(chunk)
             more.append(chunk)
             line.subtract(job, self.session.request(chunk))
             if stays:
@@ -292,35 +294,37 @@ class _Search:
         """Return whether the reclaimer may have the victims' amounts (A11)."""
         session = self.session
         own = session.path(self.job.queue)
-        asked = session.request(pod for pod in self.chunk if pod.status in ACTIVE)
-        left = dict(self.before)
-        lost: dict[str, Vector] = {}
+        request = session.request(pod for pod in self.chunk if pod.status in ACTIVE)
+        still_held = dict(self.before)
+        losses: dict[str, Vector] = {}
         for unit in _units(victims):
             amounts = session.request(unit)
             path = session.path(unit[0].job.queue)
             mine, theirs = sides(own, path)
-            remaining = left[theirs.name]
+            remaining = still_held[theirs.name]
             above = any(remaining[r] > theirs.allocatable(r) for r in range(3))
-            needy = mine.within_deserved(plus(self.before[mine.name], asked))
+            needy = mine.within_deserved(plus(self.before[mine.name], request))
             if not above and not (needy and not theirs.within_deserved(remaining)):
                 return False
             for queue in path[: path.index(theirs) + 1]:
-                left[queue.name] = plus(left[queue.name], amounts, -1)
-                lost[queue.name] = plus(lost.get(queue.name, ZERO), amounts)
-        return all(self._saturated(queue, asked, left, lost) for queue in own)
+                still_held[queue.name] = plus(still_held[queue.name], amounts, -1)
+                losses[queue.name] = plus(losses.get(queue.name, ZERO), amounts)
+        return all(self._saturated(queue, request, still_held, losses) for queue in own)
 
-    def _saturated(self, queue: Queue, asked: Vector, left: dict[str, Vector], lost: dict[str, Vector]) -> bool:
+    def _saturated(
+        self, queue: Queue, request: Vector, still_held: dict[str, Vector], losses: dict[str, Vector]
+    ) -> bool:
         """Return whether no sibling that lost is left with less of its fair share than the reclaimer."""
-        after = plus(self.before[queue.name], asked)
+        after = plus(self.before[queue.name], request)
         siblings = [q for q in self.session.queues.values() if q.parent == queue.parent and q is not queue]
         for other in siblings:
-            if other.name not in lost:
+            if other.name not in losses:
                 continue
             for r in range(3):
-                if not (lost[other.name][r] or asked[r]) or other.fair[r] <= 0:
+                if not (losses[other.name][r] or request[r]) or other.fair[r] <= 0:
                     continue
                 mine = after[r] / queue.fair[r] if queue.fair[r] else float("inf") if after[r] else 0.0
-                if mine > 1 and mine >= left[other.name][r] / other.fair[r]:
+                if mine > 1 and mine >= still_held[other.name][r] / other.fair[r]:
                     return False
         return True
 
@@ -332,10 +336,10 @@ def _units(victims: list[list[Pod]]) -> list[list[Pod]]:
 
 def sides(own: list[Queue], path: list[Queue]) -> tuple[Queue, Queue]:
     """Return the ancestors of both queues just below the common one, or their roots."""
-    shared = [queue for queue in own if queue in path]
-    if not shared:
+    common = [queue for queue in own if queue in path]
+    if not common:
         return own[-1], path[-1]
-    mine, theirs = own.index(shared[0]), path.index(shared[0])
+    mine, theirs = own.index(common[0]), path.index(common[0])
     return own[max(0, mine - 1)], path[max(0, theirs - 1)]
 
 
@@ -344,7 +348,7 @@ def next_round(session: Session, stay: Iterable[str] = ()) -> None:
 
     stay: jobs whose deleted pods keep leaving.
     """
-    kept = set(stay)
+    staying = set(stay)
     for node in session.nodes.values():  # what moved pods have left behind
         for shadow in [pod for pod in node.pods if pod.status == RELEASING and pod not in pod.job.pods]:
             if shadow.job.name:
@@ -355,5 +359,5 @@ def next_round(session: Session, stay: Iterable[str] = ()) -> None:
         elif pod.status == PIPELINED:
             pod.nominated = pod.node
             session.set(pod, PENDING)
-        elif pod.status == RELEASING and pod.job.name not in kept:
+        elif pod.status == RELEASING and pod.job.name not in staying:
             session.set(pod, PENDING)

@@ -102,9 +102,9 @@ class Job:
     pods: list[Pod] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
 
-    def active(self, subgroup: str, gone: Container[Pod] = ()) -> int:
-        """Return the number of active pods of a subgroup, without the pods in `gone`."""
-        return sum(1 for pod in self.pods if pod.subgroup == subgroup and pod.status in ACTIVE and pod not in gone)
+    def active(self, subgroup: str, leaving: Container[Pod] = ()) -> int:
+        """Return the number of active pods of a subgroup, without the pods in `leaving`."""
+        return sum(1 for pod in self.pods if pod.subgroup == subgroup and pod.status in ACTIVE and pod not in leaving)
 
     @property
     def ready(self) -> bool:
@@ -130,16 +130,16 @@ class Job:
             return [pod for name in line if missing[name] > 0 for pod in waiting[name][: missing[name]]]
         return next((waiting[name][:1] for name in line if waiting[name]), [])
 
-    def to_evict(self, gone: Iterable[Pod] = ()) -> tuple[list[Pod], bool]:
+    def to_evict(self, leaving: Iterable[Pod] = ()) -> tuple[list[Pod], bool]:
         """Return the chunk that is evicted next, without pods that are gone, and whether pods are left (A7)."""
-        out = set(gone)
-        left = [pod for pod in self.pods if pod.status in ACTIVE and pod not in out]
-        counts = {name: sum(1 for pod in left if pod.subgroup == name) for name in self.minima}
+        out = set(leaving)
+        remaining = [pod for pod in self.pods if pod.status in ACTIVE and pod not in out]
+        counts = {name: sum(1 for pod in remaining if pod.subgroup == name) for name in self.minima}
         above = [name for name in self.minima if counts[name] > self.minima[name]]
         if not above:
-            return left, False
+            return remaining, False
         fullest = max(above, key=lambda name: (counts[name] / max(1, self.minima[name]), name))
-        last = max((pod for pod in left if pod.subgroup == fullest), key=Pod.order)
+        last = max((pod for pod in remaining if pod.subgroup == fullest), key=Pod.order)
         return [last], True
 
 
@@ -269,20 +269,20 @@ class Node:
         need, capacity = self.need(pod), self.device * GPU
         if need > capacity or (pod.gpu_memory and not self.labelled):
             return None
-        chosen = self.joinable(pod)[: pod.devices]
-        if not releases and any(self._busy(self.groups[name]) + need > capacity for name in chosen):
+        devices = self.joinable(pod)[: pod.devices]
+        if not releases and any(self._busy(self.groups[name]) + need > capacity for name in devices):
             return None
-        if (more := pod.devices - len(chosen)) > 0:
+        if (more := pod.devices - len(devices)) > 0:
             idle = self.devices_soon if releases else min(self.devices_now, self.devices_soon)
             room = min(self.soon["pods"], self.soon["pods"] if releases else self.now["pods"])
             if idle < more or room < 1 + more:
                 return None
-            taken, number = set(self.groups), 0
-            while len(chosen) < pod.devices:
+            taken_names, number = set(self.groups), 0
+            while len(devices) < pod.devices:
                 number += 1
-                if (name := f"~{self.name}-{number}") not in taken:
-                    chosen.append(name)
-        return tuple(chosen)
+                if (name := f"~{self.name}-{number}") not in taken_names:
+                    devices.append(name)
+        return tuple(devices)
 
     def _busy(self, group: Group) -> int:
         return max(group.free, group.held + group.coming)
@@ -310,11 +310,11 @@ class Session:
 
     def path(self, name: str) -> list[Queue]:
         """Return a queue and those above it."""
-        found = []
+        queues_up = []
         while name in self.queues:
-            found.append(self.queues[name])
+            queues_up.append(self.queues[name])
             name = self.queues[name].parent
-        return found
+        return queues_up
 
     def pods(self) -> Iterator[Pod]:
         """Yield all pods of jobs."""

@@ -8,34 +8,34 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from mlsched_admission.instances.systems.kai.model import ZERO, Job, Pod, Queue, Session, Vector, plus
 
 
-def job_key(job: Job, gone: Container[Pod] = ()) -> tuple[int, int, int, str]:
+def job_key(job: Job, leaving: Container[Pod] = ()) -> tuple[int, int, int, str]:
     """Return the sort key of jobs in a queue (A5), without pods that are gone."""
-    below = any(job.active(name, gone) < least for name, least in job.minima.items())
-    above = any(job.active(name, gone) > least for name, least in job.minima.items())
+    below = any(job.active(name, leaving) < least for name, least in job.minima.items())
+    above = any(job.active(name, leaving) > least for name, least in job.minima.items())
     return (-job.priority, 0 if below else 2 if above else 1, job.created, job.uid)
 
 
-def compare(left: Queue, right: Queue, asked: tuple[Vector, Vector], popped: tuple[Vector, Vector]) -> int:
+def compare(first_queue: Queue, right: Queue, requests: tuple[Vector, Vector], popped: tuple[Vector, Vector]) -> int:
     """Return below 0 if the left queue comes first (A4). popped: amounts subtracted in step 5 (A6)."""
     steps: list[Callable[[Queue, Vector, Vector], object]] = [
-        lambda q, job, gone: any(a > f for a, f in zip(q.allocated, q.fair, strict=True)),
-        lambda q, job, gone: not q.within_deserved(plus(q.allocated, job)),
-        lambda q, job, gone: -q.priority,
-        lambda q, job, gone: any(job[r] > 0 and q.allocatable(r) == 0 for r in range(3)),
-        lambda q, job, gone: _dominant(q, plus(plus(q.allocated, job), gone, -1)),
-        lambda q, job, gone: _dominant(q, q.allocated),
+        lambda q, job, subtracted: any(a > f for a, f in zip(q.allocated, q.fair, strict=True)),
+        lambda q, job, subtracted: not q.within_deserved(plus(q.allocated, job)),
+        lambda q, job, subtracted: -q.priority,
+        lambda q, job, subtracted: any(job[r] > 0 and q.allocatable(r) == 0 for r in range(3)),
+        lambda q, job, subtracted: _dominant(q, plus(plus(q.allocated, job), subtracted, -1)),
+        lambda q, job, subtracted: _dominant(q, q.allocated),
     ]
     for step in steps:
-        a, b = step(left, asked[0], popped[0]), step(right, asked[1], popped[1])
+        a, b = step(first_queue, requests[0], popped[0]), step(right, requests[1], popped[1])
         if a != b:
             return -1 if a < b else 1  # type: ignore[operator]
-    mine, theirs = [[q.allocatable(r) for r in range(3)] for q in (left, right)]
+    mine, theirs = [[q.allocatable(r) for r in range(3)] for q in (first_queue, right)]
     if mine != theirs:
         if all(a <= b for a, b in zip(mine, theirs, strict=True)):
             return -1
         if all(a >= b for a, b in zip(mine, theirs, strict=True)):
             return 1
-    ends = (left.created, left.name), (right.created, right.name)
+    ends = (first_queue.created, first_queue.name), (right.created, right.name)
     return -1 if ends[0] < ends[1] else int(ends[0] > ends[1])
 
 
@@ -90,24 +90,27 @@ class Line:
 
     def _best(self, queues: Iterable[Queue]) -> tuple[Queue, Job] | None:
         """Return the first queue among siblings, with its best leaf's best job."""
-        found = []
+        leaders = []
         for queue in queues:
             job = self._first(queue)
             if job is not None:
-                found.append((queue, job))
-        if not found:
+                leaders.append((queue, job))
+        if not leaders:
             return None
-        asked = {queue.name: self.session.request(self.chunk(job)) for queue, job in found}
-        gone: Mapping[str, Vector] = self.popped
+        requests = {queue.name: self.session.request(self.chunk(job)) for queue, job in leaders}
+        subtracted: Mapping[str, Vector] = self.popped
 
         def order(a: tuple[Queue, Job], b: tuple[Queue, Job]) -> int:
             names = a[0].name, b[0].name
             return compare(
-                a[0], b[0], (asked[names[0]], asked[names[1]]), (gone.get(names[0], ZERO), gone.get(names[1], ZERO))
+                a[0],
+                b[0],
+                (requests[names[0]], requests[names[1]]),
+                (subtracted.get(names[0], ZERO), subtracted.get(names[1], ZERO)),
             )
 
         key = functools.cmp_to_key(order)
-        return (min if self.victims is None else max)(found, key=lambda one: key(one))
+        return (min if self.victims is None else max)(leaders, key=lambda one: key(one))
 
     def _first(self, queue: Queue) -> Job | None:
         if queue.children:
@@ -118,5 +121,5 @@ class Line:
             return None
         if self.victims is None:
             return min(line, key=job_key)
-        gone = self.victims
-        return max(line, key=lambda job: job_key(job, gone))
+        leaving = self.victims
+        return max(line, key=lambda job: job_key(job, leaving))

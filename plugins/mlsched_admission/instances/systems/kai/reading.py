@@ -34,14 +34,14 @@ _UNITS = {"cpu": 1, "memory": 10**6, "gpu": GPU}
 MOST_AMOUNT = 2**40
 
 
-def read_session(found: k8s.Objects, machines: dict[str, k8s.Machine]) -> Session:
+def read_session(by_kind: k8s.Objects, machines: dict[str, k8s.Machine]) -> Session:
     """Return the session of these objects, and of the nodes among them as machines."""
     placing = k8s.Placing(machines)
     nodes, total, smallest = _nodes(machines)
-    queues = _queues(found)
-    jobs = {k8s.full_name(group): _job(group, found) for group in found["PodGroup"]}
+    queues = _queues(by_kind)
+    jobs = {k8s.full_name(group): _job(group, by_kind) for group in by_kind["PodGroup"]}
     session = Session(nodes, queues, jobs, total, smallest)
-    for entry in found["Pod"]:
+    for entry in by_kind["Pod"]:
         if entry.text("status", "phase") in ("Succeeded", "Failed"):
             continue
         space, name = entry.text("metadata", "namespace"), entry.mapping("metadata", "annotations").get(GROUP, "")
@@ -79,14 +79,14 @@ def _nodes(machines: dict[str, k8s.Machine]) -> tuple[dict[str, Node], Vector, i
     return nodes, (totals[0], totals[1], totals[2]), smallest or 100
 
 
-def _queues(found: k8s.Objects) -> dict[str, Queue]:
+def _queues(by_kind: k8s.Objects) -> dict[str, Queue]:
     queues = {}
-    for entry in found["Queue"]:
+    for entry in by_kind["Queue"]:
         name = entry.needed("metadata", "name")
-        given = entry.get("spec", "resources") is not None
-        deserved = tuple(amount(entry, key, "quota", given) for key in _UNITS)
-        limit = tuple(amount(entry, key, "limit", given) for key in _UNITS)
-        weight = tuple(_weight(entry, key, given) for key in _UNITS)
+        has_resources = entry.get("spec", "resources") is not None
+        deserved = tuple(amount(entry, key, "quota", has_resources) for key in _UNITS)
+        limit = tuple(amount(entry, key, "limit", has_resources) for key in _UNITS)
+        weight = tuple(_weight(entry, key, has_resources) for key in _UNITS)
         queues[name] = Queue(
             name,
             entry.text("spec", "parentQueue"),
@@ -99,26 +99,26 @@ def _queues(found: k8s.Objects) -> dict[str, Queue]:
     for name, queue in queues.items():
         if queue.parent in queues:
             queues[queue.parent].children.append(name)
-        above, seen = queue.parent, {name}
+        above, visited = queue.parent, {name}
         while above in queues:
-            if above in seen:
+            if above in visited:
                 raise InvalidInput(f"queue {above}: its parents form a cycle; correct spec.parentQueue")
-            seen.add(above)
+            visited.add(above)
             above = queues[above].parent
     return queues
 
 
-def amount(entry: Entry, key: str, which: str, given: bool) -> int:
+def amount(entry: Entry, key: str, which: str, has_resources: bool) -> int:
     """Return an amount of a queue in the units of `Vector`; -1 is unlimited."""
     value = _number(entry, key, which)
     if value is None:
-        return 0 if given else -1
+        return 0 if has_resources else -1
     return -1 if value < 0 else math.floor(value * _UNITS[key])
 
 
-def _weight(entry: Entry, key: str, given: bool) -> float:
+def _weight(entry: Entry, key: str, has_resources: bool) -> float:
     value = _number(entry, key, "overQuotaWeight")
-    return (0.0 if given else 1.0) if value is None else max(0.0, float(value))
+    return (0.0 if has_resources else 1.0) if value is None else max(0.0, float(value))
 
 
 def _number(entry: Entry, key: str, which: str) -> float | None:
@@ -132,10 +132,10 @@ def _number(entry: Entry, key: str, which: str) -> float | None:
     return float(value)
 
 
-def _job(group: Entry, found: k8s.Objects) -> Job:
-    classes = {one.text("metadata", "name"): one.whole("value") for one in found["PriorityClass"]}
+def _job(group: Entry, by_kind: k8s.Objects) -> Job:
+    classes = {one.text("metadata", "name"): one.whole("value") for one in by_kind["PriorityClass"]}
     priority = classes.get(group.text("spec", "priorityClassName"), UNKNOWN_PRIORITY)
-    said = group.text("spec", "preemptibility")
+    text = group.text("spec", "preemptibility")
     minima = {
         one.needed("name"): max(0, one.whole("minMember", default=1, low=0))
         for one in group.entries("spec", "subGroups")
@@ -146,14 +146,14 @@ def _job(group: Entry, found: k8s.Objects) -> Job:
         group.text("spec", "queue"),
         priority,
         k8s.when(group, "metadata", "creationTimestamp") or 0,
-        preemptible=said == "preemptible" or (not said and priority < NON_PREEMPTIBLE),
+        preemptible=text == "preemptible" or (not text and priority < NON_PREEMPTIBLE),
         minima=minima or {"": max(1, group.whole("spec", "minMember", default=1, low=0))},
     )
 
 
 def _pod(entry: Entry, job: Job) -> Pod:
     notes, labels = entry.mapping("metadata", "annotations"), entry.mapping("metadata", "labels")
-    asked = k8s.requests(entry.under("spec"))
+    request = k8s.requests(entry.under("spec"))
     node = entry.text("spec", "nodeName")
     subgroup = labels.get(SUBGROUP, "")
     pod = Pod(
@@ -163,11 +163,11 @@ def _pod(entry: Entry, job: Job) -> Pod:
         subgroup if subgroup in job.minima else next(iter(job.minima)),
         _status(entry, node),
         node,
-        asked.pop("cpu", 0),
-        asked.pop("memory", 0),
-        gpus=asked.pop(GPU_RESOURCE, 0),
-        mig={name: n for name, n in asked.items() if "/mig-" in name},
-        others={name: n for name, n in asked.items() if "/mig-" not in name and name != "pods"},
+        request.pop("cpu", 0),
+        request.pop("memory", 0),
+        gpus=request.pop(GPU_RESOURCE, 0),
+        mig={name: n for name, n in request.items() if "/mig-" in name},
+        others={name: n for name, n in request.items() if "/mig-" not in name and name != "pods"},
         priority=_whole(entry, labels.get(TASK_PRIORITY, "0"), TASK_PRIORITY),
         created=k8s.when(entry, "metadata", "creationTimestamp") or 0,
         nominated=entry.text("status", "nominatedNodeName"),
@@ -181,9 +181,9 @@ def _pod(entry: Entry, job: Job) -> Pod:
     elif MEMORY in notes:
         pod.gpu_memory = _whole(entry, notes[MEMORY], MEMORY)
     if pod.shared and pod.node:
-        named = labels.get(DEVICE_GROUP, "")
+        device_group = labels.get(DEVICE_GROUP, "")
         marks = sorted(value for key, value in labels.items() if key.startswith(f"{DEVICE_GROUP}/"))
-        pod.groups = tuple(marks) if marks and pod.devices > 1 else (named or pod.name,)
+        pod.groups = tuple(marks) if marks and pod.devices > 1 else (device_group or pod.name,)
     return pod
 
 

@@ -34,40 +34,42 @@ def divide(session: Session) -> None:
 def _share(queues: Sequence[Queue], total: int, r: int) -> list[int]:
     """Return the share of each queue of one resource."""
     unit = UNITS[r]
-    wanted = [queue.requested[r] if queue.limit[r] < 0 else min(queue.limit[r], queue.requested[r]) for queue in queues]
-    given = [
+    demand = [queue.requested[r] if queue.limit[r] < 0 else min(queue.limit[r], queue.requested[r]) for queue in queues]
+    shares = [
         min(total if queue.deserved[r] < 0 else queue.deserved[r], want)
-        for queue, want in zip(queues, wanted, strict=True)
+        for queue, want in zip(queues, demand, strict=True)
     ]
-    remaining = total - sum(given)
+    remaining = total - sum(shares)
     if remaining <= 0:
-        return given
-    lost = [0.0] * len(queues)
+        return shares
+    remainders = [0.0] * len(queues)
     for priority in sorted({queue.priority for queue in queues}, reverse=True):
         among = [n for n, queue in enumerate(queues) if queue.priority == priority and queue.weight[r] > 0]
         again = True
         while again and remaining > 0:
-            again, offered = False, remaining
-            hungry = [n for n in among if wanted[n] > given[n]]
+            again, distributed = False, remaining
+            hungry = [n for n in among if demand[n] > shares[n]]
             weights = sum(queues[n].weight[r] for n in hungry)
             for n in hungry:
-                offer = offered * queues[n].weight[r] / weights
-                want = wanted[n] - given[n]
+                offer = distributed * queues[n].weight[r] / weights
+                want = demand[n] - shares[n]
                 if want <= offer:
                     more = want
                     again = again or want < offer
-                    lost[n] = 0.0
+                    remainders[n] = 0.0
                 else:
                     more = math.floor(offer / unit + 1e-9) * unit
-                    lost[n] = offer - more
-                given[n] += more
+                    remainders[n] = offer - more
+                shares[n] += more
                 remaining -= more
-    line = sorted(range(len(queues)), key=lambda n: (-queues[n].priority, -lost[n], queues[n].created, queues[n].name))
+    line = sorted(
+        range(len(queues)), key=lambda n: (-queues[n].priority, -remainders[n], queues[n].created, queues[n].name)
+    )
     for n in line:
         if remaining <= 0:
             break
-        if queues[n].weight[r] > 0 and wanted[n] > given[n]:
-            more = min(unit, wanted[n] - given[n], remaining)
-            given[n] += more
+        if queues[n].weight[r] > 0 and demand[n] > shares[n]:
+            more = min(unit, demand[n] - shares[n], remaining)
+            shares[n] += more
             remaining -= more
-    return given
+    return shares

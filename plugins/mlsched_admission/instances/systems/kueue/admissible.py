@@ -10,18 +10,18 @@ from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workloa
 _DELAYING = ("kueue.x-k8s.io/provisioning-request", "kueue.x-k8s.io/multikueue")
 
 
-def check(snapshot: Snapshot, found: k8s.Objects) -> None:
+def check(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
     """Mark queues that are inactive and workloads that are not admissible; give waiting workloads their queue."""
-    _inactive(snapshot, found)
-    local = {k8s.full_name(one): one for one in found.get("LocalQueue", [])}
-    entries = {k8s.full_name(one): one for one in found.get("Workload", [])}
-    spaces = {one.needed("metadata", "name"): one for one in found.get("Namespace", [])}
-    selectors = {one.needed("metadata", "name"): one for one in found.get("ClusterQueue", [])}
+    _inactive(snapshot, by_kind)
+    local = {k8s.full_name(one): one for one in by_kind.get("LocalQueue", [])}
+    entries = {k8s.full_name(one): one for one in by_kind.get("Workload", [])}
+    spaces = {one.needed("metadata", "name"): one for one in by_kind.get("Namespace", [])}
+    selectors = {one.needed("metadata", "name"): one for one in by_kind.get("ClusterQueue", [])}
     ranges: dict[str, list[Entry]] = {}
-    for one in found.get("LimitRange", []):
+    for one in by_kind.get("LimitRange", []):
         ranges.setdefault(one.text("metadata", "namespace"), []).append(one)
     stated = any(one.get("spec", "namespaceSelector") is not None for one in selectors.values())
-    controllers = {one.needed("metadata", "name"): one for one in found.get("AdmissionCheck", [])}
+    controllers = {one.needed("metadata", "name"): one for one in by_kind.get("AdmissionCheck", [])}
     for workload in snapshot.waiting.values():
         entry = entries[workload.name]
         space = entry.text("metadata", "namespace")
@@ -36,17 +36,17 @@ def check(snapshot: Snapshot, found: k8s.Objects) -> None:
             workload.delayed = _delayed(snapshot, workload, entry, controllers)
 
 
-def _inactive(snapshot: Snapshot, found: k8s.Objects) -> None:
+def _inactive(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
     """Name why queues are stopped or inactive; flavors and checks are only looked for if the state has any."""
-    checks = {one.needed("metadata", "name") for one in found.get("AdmissionCheck", [])}
-    for entry in found.get("ClusterQueue", []):
+    checks = {one.needed("metadata", "name") for one in by_kind.get("AdmissionCheck", [])}
+    for entry in by_kind.get("ClusterQueue", []):
         queue = snapshot.queues[entry.needed("metadata", "name")]
         if entry.text("spec", "stopPolicy", default="None") != "None":
             queue.inactive = f"queue {queue.name} is stopped (stopPolicy)"
-        named = [flavor for _, names in queue.groups for flavor in names]
-        missing = [flavor for flavor in named if snapshot.flavors and flavor not in snapshot.flavors]
+        flavor_names = [flavor for _, names in queue.groups for flavor in names]
+        missing = [flavor for flavor in flavor_names if snapshot.flavors and flavor not in snapshot.flavors]
         missing += [one for one in queue.checks if checks and one not in checks]
-        missing += [topology for flavor in named if (topology := snapshot.forest.missing.get(flavor))]
+        missing += [topology for flavor in flavor_names if (topology := snapshot.forest.missing.get(flavor))]
         if missing:
             queue.inactive = f"queue {queue.name} is inactive: {missing[0]} does not exist"
 
@@ -61,8 +61,9 @@ def _queued(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, lo
         return f"its LocalQueue {name!r} is not in the state; add what `kubectl get localqueues -A -o json` prints"
     cluster = queue.needed("spec", "clusterQueue")
     if cluster not in snapshot.queues:
-        known = list(snapshot.queues)
-        return f"ClusterQueue {cluster!r} of its LocalQueue {name!r} is not in the state{did_you_mean(cluster, known)}"
+        queue_names = list(snapshot.queues)
+        remedy = did_you_mean(cluster, queue_names)
+        return f"ClusterQueue {cluster!r} of its LocalQueue {name!r} is not in the state{remedy}"
     workload.queue = cluster
     if entry.get("spec", "active") is False:
         return "it is not active"
@@ -115,8 +116,8 @@ def _beyond_limits(entry: Entry, ranges: list[Entry]) -> str:
         whole = k8s.requests(spec)
         containers = [*spec.entries("containers"), *spec.entries("initContainers")]
         for one in containers:
-            asked, most = _amounts(one, "requests"), _amounts(one, "limits")
-            for resource, amount in asked.items():
+            requests, most = _amounts(one, "requests"), _amounts(one, "limits")
+            for resource, amount in requests.items():
                 if resource in most and amount > most[resource]:
                     return f"a container requests more {resource} than its own limit"
         for limits in ranges:

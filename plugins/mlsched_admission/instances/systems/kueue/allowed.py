@@ -56,25 +56,25 @@ class Allowed:
 
     def _unfair(self, victims: Collection[Workload]) -> str:
         """Return which of (3) and (4) fails; the victims are gone and the preemptor's usage counts."""
-        lost: dict[Queue, list[Workload]] = {}
+        by_queue: dict[Queue, list[Workload]] = {}
         for one in victims:
             if one.queue != self.queue.name:
-                lost.setdefault(self.snapshot.queues[one.queue], []).append(one)
+                by_queue.setdefault(self.snapshot.queues[one.queue], []).append(one)
         by_side: dict[Node, tuple[Node, list[Workload]]] = {}
-        for queue, gone in lost.items():
+        for queue, leaving in by_queue.items():
             mine, theirs = fair.sides(self.queue, queue)
-            by_side.setdefault(theirs, (mine, []))[1].extend(gone)
-        for theirs, (mine, gone) in by_side.items():
-            if name := self._not_borrowing(theirs, gone):
+            by_side.setdefault(theirs, (mine, []))[1].extend(leaving)
+        for theirs, (mine, leaving) in by_side.items():
+            if name := self._not_borrowing(theirs, leaving):
                 return f"{name} does not borrow even with its last victim put back"
-            if not self._shares(mine, theirs, gone):
+            if not self._shares(mine, theirs, leaving):
                 return f"the share of {theirs.name} is not above that of {mine.name}"
         return ""
 
-    def _not_borrowing(self, top: Node, gone: list[Workload]) -> str:
+    def _not_borrowing(self, top: Node, leaving: list[Workload]) -> str:
         """Return a node up to `top` that loses and is within quota whichever of its victims is put back (3)."""
         nodes: dict[Node, list[Workload]] = {}
-        for one in gone:
+        for one in leaving:
             for node in self.snapshot.queues[one.queue].node.path():
                 nodes.setdefault(node, []).append(one)
                 if node is top:
@@ -92,7 +92,7 @@ class Allowed:
         finally:
             node.add(one.usage, -1)
 
-    def _shares(self, mine: Node, theirs: Node, gone: list[Workload]) -> bool:
+    def _shares(self, mine: Node, theirs: Node, leaving: list[Workload]) -> bool:
         """Return whether (w), (f) or (i) holds for one pair of sides (4)."""
         config = self.snapshot.config
         if config.gate("FairSharingPreemptWithinNominal", True) and self.queue.node.within_all(self.contested):
@@ -101,5 +101,5 @@ class Allowed:
         if config.strategies[0] == fair.FINAL and share <= theirs.share():
             return True
         return fair.INITIAL in config.strategies and any(
-            self._with_back(one, lambda: share < theirs.share()) for one in gone
+            self._with_back(one, lambda: share < theirs.share()) for one in leaving
         )

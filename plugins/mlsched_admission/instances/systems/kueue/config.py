@@ -18,9 +18,9 @@ MOST_LINES, MOST_DEPTH = 5000, 30
 _KEY = re.compile(r"""(?:"([^"]*)"|'([^']*)'|([^\s:#][^:#]*?)):(?:\s+(.*))?$""")
 
 
-def read_config(found: k8s.Objects) -> Config | None:
+def read_config(by_kind: k8s.Objects) -> Config | None:
     """Return the configuration of these objects; None if they have no ConfigMap of the manager."""
-    for entry in found.get("ConfigMap", []):
+    for entry in by_kind.get("ConfigMap", []):
         for name, text in entry.mapping("data").items():
             if "controller_manager_config" in name or "fairSharing" in text or "featureGates" in text:
                 data = parse(text)
@@ -30,28 +30,28 @@ def read_config(found: k8s.Objects) -> Config | None:
 
 def _config(data: dict[str, Any]) -> Config:
     fair, gates = data.get("fairSharing"), data.get("featureGates")
-    made = Config()
+    config = Config()
     if "fairSharing" in data:
         fair = fair if isinstance(fair, dict) else {}
-        made.fair = str(fair.get("enable", True)).lower() != "false"
-        known = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
-        named = tuple(one for one in fair.get("preemptionStrategies") or () if one in known)
-        made.strategies = named or made.strategies
-    made.admission_fair = "admissionFairSharing" in data
+        config.fair = str(fair.get("enable", True)).lower() != "false"
+        strategy_names = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
+        strategies = tuple(one for one in fair.get("preemptionStrategies") or () if one in strategy_names)
+        config.strategies = strategies or config.strategies
+    config.admission_fair = "admissionFairSharing" in data
     if isinstance(gates, dict):
-        made.gates = {str(name): str(value).lower() == "true" for name, value in gates.items()}
+        config.gates = {str(name): str(value).lower() == "true" for name, value in gates.items()}
     resources = data.get("resources")
     for one in (resources.get("transformations") or []) if isinstance(resources, dict) else []:
         outputs = one.get("outputs") if isinstance(one, dict) else None
         if isinstance(outputs, dict) and isinstance(one.get("input"), str):
             keep = one.get("strategy", "Retain") != "Replace"
             factors = {str(name): str(value) for name, value in outputs.items()}
-            made.transformations.append((one["input"], keep, factors, str(one.get("multiplyBy") or "")))
+            config.transformations.append((one["input"], keep, factors, str(one.get("multiplyBy") or "")))
     if isinstance(resources, dict):
-        made.excluded = tuple(str(one) for one in resources.get("excludeResourcePrefixes") or ())
+        config.excluded = tuple(str(one) for one in resources.get("excludeResourcePrefixes") or ())
     wait = data.get("waitForPodsReady")
-    made.block_admission = isinstance(wait, dict) and str(wait.get("blockAdmission", "false")).lower() == "true"
-    return made
+    config.block_admission = isinstance(wait, dict) and str(wait.get("blockAdmission", "false")).lower() == "true"
+    return config
 
 
 def parse(text: str) -> Any:
@@ -75,23 +75,23 @@ def _block(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tu
         return None, len(lines)
     if lines[at][1].startswith("- ") or lines[at][1] == "-":
         return _list(lines, at, indent, depth)
-    made: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     while at < len(lines) and lines[at][0] == indent and (match := _KEY.match(lines[at][1])):
         key, rest = match[1] or match[2] or match[3], (match[4] or "").strip()
         at += 1
         if rest:
-            made[key] = _scalar(rest)
+            mapping[key] = _scalar(rest)
         elif at < len(lines) and (lines[at][0] > indent or (lines[at][0] == indent and lines[at][1][:1] == "-")):
-            made[key], at = _block(lines, at, lines[at][0], depth + 1)
+            mapping[key], at = _block(lines, at, lines[at][0], depth + 1)
         else:
-            made[key] = None
+            mapping[key] = None
     while at < len(lines) and lines[at][0] > indent:  # what is not understood is passed over
         at += 1
-    return made, at if not (at < len(lines) and lines[at][0] == indent) else at + (0 if made else 1)
+    return mapping, at if not (at < len(lines) and lines[at][0] == indent) else at + (0 if mapping else 1)
 
 
 def _list(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tuple[Any, int]:
-    made = []
+    items = []
     while at < len(lines) and lines[at][0] == indent and lines[at][1][:1] == "-":
         rest = lines[at][1][1:].strip()
         inner = indent + len(lines[at][1]) - len(rest)
@@ -104,8 +104,8 @@ def _list(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tup
             value, at = _block(lines, at + 1, lines[at + 1][0], depth + 1)
         else:
             value, at = None, at + 1
-        made.append(value)
-    return made, at
+        items.append(value)
+    return items, at
 
 
 def _scalar(text: str) -> Any:

@@ -48,10 +48,10 @@ def nominated(snapshot: Snapshot, workload: Workload, pinned: Pinned | None = No
     queue = snapshot.queues[workload.queue]
 
     def attempt(counts: Mapping[str, int]) -> Entry:
-        made = flavors.assign(snapshot, workload, victims, counts, pinned)
-        entry = Entry(workload, queue, made)
-        if made.mode == flavors.PREEMPT and not _gated(snapshot, workload):
-            entry.victims = victims(snapshot, workload, made.usage, made.contested, made.units) or []
+        assignment = flavors.assign(snapshot, workload, victims, counts, pinned)
+        entry = Entry(workload, queue, assignment)
+        if assignment.mode == flavors.PREEMPT and not _gated(snapshot, workload):
+            entry.victims = victims(snapshot, workload, assignment.usage, assignment.contested, assignment.units) or []
         return entry
 
     whole = attempt({one.name: one.count for one in workload.pod_sets})
@@ -73,8 +73,8 @@ def entry_of(snapshot: Snapshot, workload: Workload) -> Entry:
     """Return `nominated` of a workload on the snapshot as it was read."""
     if workload.name not in snapshot.known:
         snapshot.known[workload.name] = nominated(snapshot, workload)
-    known: Entry = snapshot.known[workload.name]
-    return known
+    nomination: Entry = snapshot.known[workload.name]
+    return nomination
 
 
 def _gated(snapshot: Snapshot, workload: Workload) -> bool:
@@ -82,78 +82,83 @@ def _gated(snapshot: Snapshot, workload: Workload) -> bool:
     return workload.gated and snapshot.config.gate("MultiKueueOrchestratedPreemption", False)
 
 
-def heads(snapshot: Snapshot, tried: Iterable[str] = ()) -> list[Workload]:
+def heads(snapshot: Snapshot, earlier: Iterable[str] = ()) -> list[Workload]:
     """Return the head of each queue (C1), without workloads that were tried before in BestEffortFIFO queues."""
-    found: dict[str, Workload] = {}
-    before = set(tried)
+    by_queue: dict[str, Workload] = {}
+    before = set(earlier)
     for one in snapshot.waiting.values():
         if one.inadmissible or not one.queue or one.name in before:
             continue
-        best = found.get(one.queue)
+        best = by_queue.get(one.queue)
         if best is None or _line(one) < _line(best):
-            found[one.queue] = one
-    return list(found.values())
+            by_queue[one.queue] = one
+    return list(by_queue.values())
 
 
 def _line(workload: Workload) -> tuple[int, int, str, str]:
     return (-workload.priority, workload.queued, workload.uid, workload.name)
 
 
-def run(snapshot: Snapshot, workloads: Iterable[Workload] | None = None, *, known: bool = True) -> Decided:
+def run(snapshot: Snapshot, workloads: Iterable[Workload] | None = None, *, is_unchanged: bool = True) -> Decided:
     """Decide one cycle about these workloads (default: the heads). known: the snapshot is as it was read."""
-    made = Decided()
+    decision = Decided()
     for one in snapshot.waiting.values():
         if one.inadmissible:
-            made.why[one.name], made.reasons[one.name] = INADMISSIBLE, one.inadmissible
+            decision.why[one.name], decision.reasons[one.name] = INADMISSIBLE, one.inadmissible
     entries = [
-        dataclasses.replace(entry_of(snapshot, one)) if known else nominated(snapshot, one)
+        dataclasses.replace(entry_of(snapshot, one)) if is_unchanged else nominated(snapshot, one)
         for one in (heads(snapshot) if workloads is None else workloads)
         if not one.inadmissible
     ]
-    cycle = _Cycle(snapshot, made)
+    cycle = _Cycle(snapshot, decision)
     for entry in _ordered(snapshot, entries):
-        made.order.append(entry.workload.name)
-        made.assignments[entry.workload.name] = entry.assignment
+        decision.order.append(entry.workload.name)
+        decision.assignments[entry.workload.name] = entry.assignment
         cycle.process(entry)
     cycle.undo()
     for one in snapshot.waiting.values():
-        made.why.setdefault(one.name, BEHIND)
-    return made
+        decision.why.setdefault(one.name, BEHIND)
+    return decision
 
 
-def walk(snapshot: Snapshot, made: Decided) -> dict[str, str]:
+def walk(snapshot: Snapshot, decision: Decided) -> dict[str, str]:
     """Return the outcomes of those behind the heads once all queues have been walked after a first cycle (C1).
 
     A head that does not get in is set aside in a BestEffortFIFO queue. In a StrictFIFO queue, and while it waits for
     its victims, it stays the head. What is admitted counts; victims are still there. At most `MOST_WALKED` are tried.
     """
     later: dict[str, str] = {}
-    tried, stopped = set(made.order), {one.name for one in snapshot.queues.values() if _stops(snapshot, one, made)}
+    earlier, blocked_queues = (
+        set(decision.order),
+        {one.name for one in snapshot.queues.values() if _stops(snapshot, one, decision)},
+    )
     with contextlib.ExitStack() as undone:
-        latest = made
-        while len(tried) - len(made.order) < MOST_WALKED:
+        latest = decision
+        while len(earlier) - len(decision.order) < MOST_WALKED:
             for name, assignment in latest.admitted.items():
                 undone.enter_context(_admitted(snapshot, snapshot.waiting[name], assignment))
             for name in (name for names in latest.victims.values() for name in names):
                 undone.enter_context(_marked(snapshot.running[name]))
-            line = [one for one in heads(snapshot, tried) if one.queue not in stopped]
+            line = [one for one in heads(snapshot, earlier) if one.queue not in blocked_queues]
             if not line:
                 break
-            latest = run(snapshot, line, known=False)
-            tried |= set(latest.order)
+            latest = run(snapshot, line, is_unchanged=False)
+            earlier |= set(latest.order)
             later |= {name: latest.why[name] for name in latest.order}
-            stopped |= {snapshot.waiting[name].queue for name in latest.order if _stays(snapshot, latest, name)}
+            blocked_queues |= {snapshot.waiting[name].queue for name in latest.order if _stays(snapshot, latest, name)}
     return later
 
 
-def _stops(snapshot: Snapshot, queue: Queue, made: Decided) -> bool:
-    return any(_stays(snapshot, made, name) for name in made.order if snapshot.waiting[name].queue == queue.name)
+def _stops(snapshot: Snapshot, queue: Queue, decision: Decided) -> bool:
+    return any(
+        _stays(snapshot, decision, name) for name in decision.order if snapshot.waiting[name].queue == queue.name
+    )
 
 
-def _stays(snapshot: Snapshot, made: Decided, name: str) -> bool:
+def _stays(snapshot: Snapshot, decision: Decided, name: str) -> bool:
     """Return whether a workload stays the head of its queue after a cycle."""
     strict = snapshot.queues[snapshot.waiting[name].queue].strict
-    return made.why[name] == PREEMPTS or (strict and made.why[name] != STARTS)
+    return decision.why[name] == PREEMPTS or (strict and decision.why[name] != STARTS)
 
 
 @contextlib.contextmanager
@@ -180,8 +185,8 @@ def _marked(victim: Workload) -> Iterator[None]:
 class _Cycle:
     """The snapshot as entries are processed; usage that is added stays for later entries."""
 
-    def __init__(self, snapshot: Snapshot, made: Decided) -> None:
-        self.snapshot, self.made = snapshot, made
+    def __init__(self, snapshot: Snapshot, decision: Decided) -> None:
+        self.snapshot, self.made = snapshot, decision
         self.earlier: dict[str, Workload] = {}
         self.added: list[tuple[Node, Amounts, list[Placement]]] = []
 
@@ -248,17 +253,17 @@ class _Cycle:
 
     def _free(self, entry: Entry) -> bool:
         """Return whether the domains that were found are still free."""
-        forest, made = self.snapshot.forest, entry.assignment
-        for flavor, values, each, pods in placements(made):
+        forest, assignment = self.snapshot.forest, entry.assignment
+        for flavor, values, each, pods in placements(assignment):
             forest.count([(flavor, values, each, pods)])
         try:
             return not any(
                 amount < 0
-                for flavor, values, _, _ in placements(made)
+                for flavor, values, _, _ in placements(assignment)
                 for amount in forest.free(flavor, values).values()
             )
         finally:
-            forest.count(placements(made), -1)
+            forest.count(placements(assignment), -1)
 
     def _add(self, entry: Entry, *, reserve: bool) -> None:
         """Count the usage of an entry; `reserve` limits it to what is left of its own quota (C4d)."""
@@ -282,18 +287,18 @@ class _Cycle:
             self.snapshot.forest.count(placed, -1)
 
 
-def placements(made: Assignment) -> list[Placement]:
+def placements(assignment: Assignment) -> list[Placement]:
     """Return the pods of an assignment by domain."""
     return [
         (unit.flavor, values, unit.each[one.name], pods)
-        for unit in made.units
+        for unit in assignment.units
         for one in unit.members
-        for values, pods in made.pod_sets[one.name].domains or []
+        for values, pods in assignment.pod_sets[one.name].domains or []
     ]
 
 
-def _pinned(made: Assignment) -> Pinned:
-    return {name: dict(one.flavors) for name, one in made.pod_sets.items()}
+def _pinned(assignment: Assignment) -> Pinned:
+    return {name: dict(one.flavors) for name, one in assignment.pod_sets.items()}
 
 
 def _ordered(snapshot: Snapshot, entries: list[Entry]) -> Iterator[Entry]:
@@ -310,11 +315,11 @@ def _ordered(snapshot: Snapshot, entries: list[Entry]) -> Iterator[Entry]:
             ),
         )
         return
-    left = sorted(entries, key=lambda e: e.workload.name)
-    while left:
-        alone = next((e for e in left if e.queue.node.parent is None), None)
-        entry = alone or _winner(snapshot, left[0].queue.node.root, left)
-        left.remove(entry)
+    remaining = sorted(entries, key=lambda e: e.workload.name)
+    while remaining:
+        alone = next((e for e in remaining if e.queue.node.parent is None), None)
+        entry = alone or _winner(snapshot, remaining[0].queue.node.root, remaining)
+        remaining.remove(entry)
         yield entry
 
 
@@ -327,14 +332,14 @@ def _counted(entry: Entry) -> Iterator[None]:
         entry.queue.node.add(entry.assignment.usage, -1)
 
 
-def _winner(snapshot: Snapshot, cohort: Node, left: list[Entry]) -> Entry:
+def _winner(snapshot: Snapshot, cohort: Node, remaining: list[Entry]) -> Entry:
     """Return the winner of the tournament under a cohort (C3)."""
     among: list[tuple[Node, Entry]] = []
     for child in cohort.children:
         if child.is_queue:
-            among += [(child, one) for one in left if one.queue.node is child]
-        elif any(one.queue.node in set(child.below()) for one in left):
-            among.append((child, _winner(snapshot, child, left)))
+            among += [(child, one) for one in remaining if one.queue.node is child]
+        elif any(one.queue.node in set(child.below()) for one in remaining):
+            among.append((child, _winner(snapshot, child, remaining)))
     first = snapshot.config.gate("FairSharingPrioritizeNonBorrowing", True)
 
     def key(one: tuple[Node, Entry]) -> tuple[object, ...]:

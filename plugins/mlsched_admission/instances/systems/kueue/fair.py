@@ -13,18 +13,18 @@ FINAL, INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 
 def candidates(snapshot: Snapshot, workload: Workload, contested: frozenset[FlavorResource]) -> list[Workload]:
     """Return the candidates (S2), in the order K10."""
-    queue, found = snapshot.queues[workload.queue], []
+    queue, targets = snapshot.queues[workload.queue], []
     for other in snapshot.queues.values():
         own = other is queue
         if not own and (other.node.root is not queue.node.root or other.node.within_all(contested)):
             continue
         policy = queue.within if own else queue.reclaim
-        found += [
+        targets += [
             one
             for one in other.running.values()
             if preemption.passes(policy, workload, one) and preemption.uses(one, contested)
         ]
-    return sorted(found, key=lambda one: preemption.order(workload, one))
+    return sorted(targets, key=lambda one: preemption.order(workload, one))
 
 
 def victims(
@@ -45,20 +45,20 @@ def victims(
         finally:
             queue.node.add(amounts)
 
-    removed: list[Workload] = []
+    evicted: list[Workload] = []
     queue.node.add(amounts)
     try:
         strategies = snapshot.config.strategies
-        kept: list[Workload] = []
-        done = _first(snapshot, workload, queue, contested, line, strategies[0], removed, kept, fits)
-        if not done and len(strategies) > 1:
-            done = _second(snapshot, workload, queue, kept, removed, fits)
-        if not done:
+        staying: list[Workload] = []
+        is_placed = _first(snapshot, workload, queue, contested, line, strategies[0], evicted, staying, fits)
+        if not is_placed and len(strategies) > 1:
+            is_placed = _second(snapshot, workload, queue, staying, evicted, fits)
+        if not is_placed:
             return None
-        preemption.put_back(snapshot, removed, fits)
-        return list(removed)
+        preemption.put_back(snapshot, evicted, fits)
+        return list(evicted)
     finally:
-        for one in reversed(removed):
+        for one in reversed(evicted):
             snapshot.restore(one)
         queue.node.add(amounts, -1)
 
@@ -84,8 +84,8 @@ class Ordering:
                 if self.left.get(self.queue.name):
                     return self.queue
                 self.dropped.add(root)
-            elif (found := self._below(root)) is not None:
-                return found
+            elif (queue_below := self._below(root)) is not None:
+                return queue_below
         return None
 
     def _below(self, cohort: Node) -> Queue | None:
@@ -139,34 +139,34 @@ def _first(
     contested: frozenset[FlavorResource],
     line: list[Workload],
     strategy: str,
-    removed: list[Workload],
-    kept: list[Workload],
+    evicted: list[Workload],
+    staying: list[Workload],
     fits: Callable[[], bool],
 ) -> bool:
     """Evict by the first strategy (S5, S6); True once the request fits."""
     ordering = Ordering(snapshot, workload, line)
     within = snapshot.config.gate("FairSharingPreemptWithinNominal", True) and queue.node.within_all(contested)
     while (other := ordering.next()) is not None:
-        left = ordering.left[other.name]
+        remaining = ordering.left[other.name]
         if other is queue or within:
-            snapshot.remove(left[0])
-            removed.append(left.pop(0))
+            snapshot.remove(remaining[0])
+            evicted.append(remaining.pop(0))
             if fits():
                 return True
             continue
         mine, theirs = sides(queue, other)
         share, before = mine.share(), theirs.share()
-        while left:
-            one = left.pop(0)
+        while remaining:
+            one = remaining.pop(0)
             snapshot.remove(one)
             after = theirs.share()
             if share < before if strategy == INITIAL else share <= after:
-                removed.append(one)
+                evicted.append(one)
                 if fits():
                     return True
                 break
             snapshot.restore(one)
-            kept.append(one)
+            staying.append(one)
     return False
 
 
@@ -174,18 +174,18 @@ def _second(
     snapshot: Snapshot,
     workload: Workload,
     queue: Queue,
-    kept: list[Workload],
-    removed: list[Workload],
+    staying: list[Workload],
+    evicted: list[Workload],
     fits: Callable[[], bool],
 ) -> bool:
     """Evict by the second strategy: the first kept candidate of each queue (S7)."""
-    ordering = Ordering(snapshot, workload, kept)
+    ordering = Ordering(snapshot, workload, staying)
     while (other := ordering.next()) is not None:
         mine, theirs = sides(queue, other)
         if mine.share() < theirs.share():
             one = ordering.left[other.name][0]
             snapshot.remove(one)
-            removed.append(one)
+            evicted.append(one)
             if fits():
                 return True
         ordering.dropped.add(other.node)

@@ -65,48 +65,48 @@ def assign(
 ) -> Assignment:
     """Return the flavors that Kueue's assigner chooses; `counts` are the pods of each podset."""
     queue = snapshot.queues[workload.queue]
-    made = Assignment()
+    assignment = Assignment()
     for members in _units(workload):
-        asked: dict[str, int] = {}
+        request: dict[str, int] = {}
         for one in members:
             for resource, amount in requests(queue, one, counts[one.name]).items():
-                asked[resource] = asked.get(resource, 0) + amount
-        chosen: dict[str, tuple[str, int, int]] = {}
-        for resource in sorted(asked):
-            if resource in chosen:
+                request[resource] = request.get(resource, 0) + amount
+        choices: dict[str, tuple[str, int, int]] = {}
+        for resource in sorted(request):
+            if resource in choices:
                 continue
             group = next((g for g in queue.groups if resource in g[0]), None)
-            best = _best(snapshot, workload, preemption, members, asked, group, made.usage, pinned)
+            best = _best(snapshot, workload, preemption, members, request, group, assignment.usage, pinned)
             if best is None:
-                made.mode, made.why = NONE, _why_none(snapshot, queue, members, asked, group, resource)
-                return made
+                assignment.mode, assignment.why = NONE, _why_none(snapshot, queue, members, request, group, resource)
+                return assignment
             flavor, rated = best
-            chosen |= {r: (flavor, *rating) for r, rating in rated.items()}
-        _record(made, queue, members, counts, chosen)
-    made.mode = min(made.modes.values(), default=FIT)
-    if made.mode not in (FIT, NONE):
-        made.mode = PREEMPT
-    made.contested = frozenset(
+            choices |= {r: (flavor, *rating) for r, rating in rated.items()}
+        _record(assignment, queue, members, counts, choices)
+    assignment.mode = min(assignment.modes.values(), default=FIT)
+    if assignment.mode not in (FIT, NONE):
+        assignment.mode = PREEMPT
+    assignment.contested = frozenset(
         (flavor, resource)
-        for (name, resource), mode in made.modes.items()
+        for (name, resource), mode in assignment.modes.items()
         if mode != FIT
-        for flavor in [made.pod_sets[name].flavors[resource]]
+        for flavor in [assignment.pod_sets[name].flavors[resource]]
     )
-    _place(snapshot, queue, workload, made)
-    return made
+    _place(snapshot, queue, workload, assignment)
+    return assignment
 
 
 def _why_none(
     snapshot: Snapshot,
     queue: Queue,
     members: list[PodSet],
-    asked: Mapping[str, int],
+    request: Mapping[str, int],
     group: tuple[list[str], list[str]] | None,
     resource: str,
 ) -> str:
     if group is None:
         return f"queue {queue.name} has no quota of {resource}"
-    resources = sorted(r for r in asked if r in group[0])
+    resources = sorted(r for r in request if r in group[0])
     if not any(suits(snapshot, queue, flavor, members, resources) for flavor in group[1]):
         return f"no flavor of queue {queue.name} suits its pods for {resource} (taints, labels, or topology)"
     return f"no flavor of queue {queue.name} can hold its {resource}, and Kueue tries no preemption for it"
@@ -114,12 +114,12 @@ def _why_none(
 
 def _units(workload: Workload) -> Iterator[list[PodSet]]:
     """Yield podsets one by one, those of a group together, in order of first appearance (F1)."""
-    seen: set[str] = set()
+    groups: set[str] = set()
     for one in workload.pod_sets:
         if not one.group:
             yield [one]
-        elif one.group not in seen:
-            seen.add(one.group)
+        elif one.group not in groups:
+            groups.add(one.group)
             yield [other for other in workload.pod_sets if other.group == one.group]
 
 
@@ -128,7 +128,7 @@ def _best(
     workload: Workload,
     preemption: Preemption,
     members: list[PodSet],
-    asked: Mapping[str, int],
+    request: Mapping[str, int],
     group: tuple[list[str], list[str]] | None,
     earlier: Amounts,
     pinned: Pinned | None,
@@ -137,7 +137,7 @@ def _best(
     if group is None:
         return None
     queue = snapshot.queues[workload.queue]
-    resources = sorted(r for r in asked if r in group[0])
+    resources = sorted(r for r in request if r in group[0])
     best: tuple[tuple[int, ...], str, dict[str, tuple[int, int]]] | None = None
     for flavor in group[1]:
         if pinned is not None and any(
@@ -149,7 +149,7 @@ def _best(
         rated = {}
         for resource in resources:
             fr = (flavor, resource)
-            rated[resource] = _rate(snapshot, workload, preemption, fr, earlier.get(fr, 0) + asked[resource])
+            rated[resource] = _rate(snapshot, workload, preemption, fr, earlier.get(fr, 0) + request[resource])
         mode = min(mode for mode, _ in rated.values())
         height = max(height for _, height in rated.values())
         rank = _rank(queue, mode, height)
@@ -248,67 +248,69 @@ def _placeable(snapshot: Snapshot, queue: Queue, flavor: str, one: PodSet, resou
 
 
 def _record(
-    made: Assignment,
+    assignment: Assignment,
     queue: Queue,
     members: list[PodSet],
     counts: Mapping[str, int],
-    chosen: Mapping[str, tuple[str, int, int]],
+    choices: Mapping[str, tuple[str, int, int]],
 ) -> None:
     """Add the flavors of a unit to the assignment."""
     for one in members:
-        asked = requests(queue, one, counts[one.name])
-        flavors = {resource: chosen[resource][0] for resource in asked}
-        made.pod_sets[one.name] = Assigned(flavors, counts[one.name])
-        for resource, amount in asked.items():
+        request = requests(queue, one, counts[one.name])
+        flavors = {resource: choices[resource][0] for resource in request}
+        assignment.pod_sets[one.name] = Assigned(flavors, counts[one.name])
+        for resource, amount in request.items():
             fr = (flavors[resource], resource)
-            made.usage[fr] = made.usage.get(fr, 0) + amount
-            made.modes[one.name, resource] = chosen[resource][1]
-            made.height = max(made.height, chosen[resource][2])
+            assignment.usage[fr] = assignment.usage.get(fr, 0) + amount
+            assignment.modes[one.name, resource] = choices[resource][1]
+            assignment.height = max(assignment.height, choices[resource][2])
 
 
-def topology_units(snapshot: Snapshot, queue: Queue, workload: Workload, made: Assignment) -> list[Unit]:
+def topology_units(snapshot: Snapshot, queue: Queue, workload: Workload, assignment: Assignment) -> list[Unit]:
     """Return the podsets that need a placement, with their requests per pod."""
     if not snapshot.config.gate("TopologyAwareScheduling", True):
         return []
     units = []
     for members in _units(workload):
-        flavors = {f for one in members for r, f in made.pod_sets[one.name].flavors.items() if one.each.get(r)}
+        flavors = {f for one in members for r, f in assignment.pod_sets[one.name].flavors.items() if one.each.get(r)}
         flavor = next((f for f in sorted(flavors) if f in snapshot.forest.levels), None)
         implied = not any(one.explicit for one in members)
         if flavor is None or (implied and not queue.topologies_only):
             continue
-        counts = {one.name: made.pod_sets[one.name].count for one in members}
+        counts = {one.name: assignment.pod_sets[one.name].count for one in members}
         each = {one.name: {**{r: n for r, n in one.each.items() if r != "pods"}, "pods": 1} for one in members}
         units.append(Unit(flavor, members, counts, each, implied))
     return units
 
 
-def _place(snapshot: Snapshot, queue: Queue, workload: Workload, made: Assignment) -> None:
+def _place(snapshot: Snapshot, queue: Queue, workload: Workload, assignment: Assignment) -> None:
     """Find domains for topology podsets, or change the mode (T6)."""
-    if made.mode == NONE or workload.delayed:
+    if assignment.mode == NONE or workload.delayed:
         return
-    made.units = topology_units(snapshot, queue, workload, made)
-    if not made.units:
+    assignment.units = topology_units(snapshot, queue, workload, assignment)
+    if not assignment.units:
         return
-    if made.mode == FIT:
-        placed = snapshot.forest.place(made.units)
+    if assignment.mode == FIT:
+        placed = snapshot.forest.place(assignment.units)
         if placed is not None:
-            domains(made, placed)
+            domains(assignment, placed)
             return
-        made.mode = PREEMPT
-    alone = snapshot.forest.place(made.units, empty=True)
+        assignment.mode = PREEMPT
+    alone = snapshot.forest.place(assignment.units, empty=True)
     if alone is None:
-        made.mode, made.why = NONE, "no placement exists even on empty nodes"
+        assignment.mode, assignment.why = NONE, "no placement exists even on empty nodes"
         return
-    domains(made, alone)
-    names = {one.name for unit in made.units for one in unit.members}
-    made.contested |= {(flavor, resource) for name in names for resource, flavor in made.pod_sets[name].flavors.items()}
+    domains(assignment, alone)
+    names = {one.name for unit in assignment.units for one in unit.members}
+    assignment.contested |= {
+        (flavor, resource) for name in names for resource, flavor in assignment.pod_sets[name].flavors.items()
+    }
 
 
-def domains(made: Assignment, placed: Mapping[str, Placed]) -> None:
+def domains(assignment: Assignment, placed: Mapping[str, Placed]) -> None:
     """Write a placement into the assignment."""
     for name, where in placed.items():
-        made.pod_sets[name].domains = where
+        assignment.pod_sets[name].domains = where
 
 
 def reduced(workload: Workload, step: int) -> dict[str, int]:

@@ -68,9 +68,9 @@ def _classical(
 ) -> list[Workload] | None:
     line = candidates(snapshot, workload, amounts, contested)
     for borrowing in attempts(queue, line, contested):
-        found = _attempt(snapshot, queue, amounts, contested, line, borrowing, placed)
-        if found:
-            return found
+        solution = _attempt(snapshot, queue, amounts, contested, line, borrowing, placed)
+        if solution:
+            return solution
     return None
 
 
@@ -79,18 +79,18 @@ def candidates(
 ) -> list[Candidate]:
     """Return the candidates in the order in which they are tried (P1 to P4)."""
     queue = snapshot.queues[workload.queue]
-    found = []
+    targets = []
     if queue.within != "Never":
         for one in queue.running.values():
             if uses(one, contested) and passes(queue.within, workload, one):
-                found.append(Candidate(one, SAME, []))
+                targets.append(Candidate(one, SAME, []))
     if queue.reclaim != "Never":
         for one, path, advantage in _elsewhere(snapshot, queue, amounts, contested):
             if uses(one, contested) and passes(queue.reclaim, workload, one):
-                found.append(Candidate(one, _kind(queue, workload, one, advantage), path))
+                targets.append(Candidate(one, _kind(queue, workload, one, advantage), path))
     classes = {HIERARCHY: 0, NO_BORROW: 1, BORROW: 1, SAME: 2}
-    found.sort(key=lambda c: (not c.workload.evicted, classes[c.kind], order(workload, c.workload)))
-    return found
+    targets.sort(key=lambda c: (not c.workload.evicted, classes[c.kind], order(workload, c.workload)))
+    return targets
 
 
 def _kind(queue: Queue, workload: Workload, one: Workload, advantage: bool) -> int:
@@ -106,7 +106,7 @@ def _elsewhere(
 ) -> list[tuple[Workload, list[Node], bool]]:
     """Return workloads of other queues, the nodes below the common cohort, and whether P2 gives the advantage."""
     by_node = {other.node: other for other in snapshot.queues.values()}
-    found = []
+    targets = []
     rest, advantage, side = dict(amounts), False, queue.node
     while side.parent is not None:
         advantage = advantage or all(side.within(fr, amount) for fr, amount in rest.items())
@@ -118,9 +118,9 @@ def _elsewhere(
                 continue
             pending += [(child, [child, *path]) for child in node.children]
             if node.is_queue:
-                found += [(one, path, advantage) for one in by_node[node].running.values()]
+                targets += [(one, path, advantage) for one in by_node[node].running.values()]
         side = side.parent
-    return found
+    return targets
 
 
 def attempts(queue: Queue, line: list[Candidate], contested: frozenset[FlavorResource]) -> list[bool]:
@@ -151,7 +151,7 @@ def _attempt(
             return False
         return placed()
 
-    removed: list[Workload] = []
+    evicted: list[Workload] = []
     try:
         for one in line:
             if borrowing and one.kind == NO_BORROW:
@@ -159,21 +159,21 @@ def _attempt(
             if any(node.within_all(contested) for node in one.path):
                 continue
             snapshot.remove(one.workload)
-            removed.append(one.workload)
+            evicted.append(one.workload)
             if fits():
-                put_back(snapshot, removed, fits)
-                return list(removed)
+                put_back(snapshot, evicted, fits)
+                return list(evicted)
         return None
     finally:
-        for workload in reversed(removed):
+        for workload in reversed(evicted):
             snapshot.restore(workload)
 
 
-def put_back(snapshot: Snapshot, removed: list[Workload], fits: Callable[[], bool]) -> None:
+def put_back(snapshot: Snapshot, evicted: list[Workload], fits: Callable[[], bool]) -> None:
     """Put back removed workloads, the last but one first, each if the request still fits (P7, S8)."""
-    for one in reversed(removed[:-1]):
+    for one in reversed(evicted[:-1]):
         snapshot.restore(one)
         if fits():
-            removed.remove(one)
+            evicted.remove(one)
         else:
             snapshot.remove(one)

@@ -26,47 +26,47 @@ MOST_DEPTH = 100
 MOST_PODS = 1_000_000
 
 
-def read_snapshot(found: k8s.Objects) -> Snapshot:
+def read_snapshot(by_kind: k8s.Objects) -> Snapshot:
     """Return the snapshot of these objects."""
-    config = read_config(found) or Config()
-    cohorts, queues = _nodes(found)
-    flavors = {one.needed("metadata", "name"): one for one in found.get("ResourceFlavor", [])}
-    forest = _forest(found, flavors)
+    config = read_config(by_kind) or Config()
+    cohorts, queues = _nodes(by_kind)
+    flavors = {one.needed("metadata", "name"): one for one in by_kind.get("ResourceFlavor", [])}
+    forest = _forest(by_kind, flavors)
     for queue in queues.values():
-        named = [flavor for _, names in queue.groups for flavor in names]
-        queue.topologies_only = bool(named) and all(flavor in forest.levels for flavor in named)
-    made = Snapshot(config, queues, cohorts, {}, {}, flavors, forest, any_flavor=not flavors)
+        flavor_names = [flavor for _, names in queue.groups for flavor in names]
+        queue.topologies_only = bool(flavor_names) and all(flavor in forest.levels for flavor in flavor_names)
+    snapshot = Snapshot(config, queues, cohorts, {}, {}, flavors, forest, any_flavor=not flavors)
     placed = 0
-    for entry in found.get("Workload", []):
+    for entry in by_kind.get("Workload", []):
         if k8s.condition(entry, "Finished"):
             continue
-        one = _workload(entry, made)
+        one = _workload(entry, snapshot)
         if k8s.condition(entry, "QuotaReserved") and entry.get("status", "admission") is not None:
-            _reserve(entry, one, made)
+            _reserve(entry, one, snapshot)
             placed += sum(pods for *_, pods in one.placements)
             if placed > MOST_PODS:
                 entry.fail(f"its pods and those before are more than {MOST_PODS}", "ask about a part of the cluster")
-            made.running[one.name] = one
-            made.restore(one)
+            snapshot.running[one.name] = one
+            snapshot.restore(one)
         else:
-            made.waiting[one.name] = one
-    admissible.check(made, found)
-    return made
+            snapshot.waiting[one.name] = one
+    admissible.check(snapshot, by_kind)
+    return snapshot
 
 
 # --- queues and cohorts ----------------------------------------------------------------------------------------------
 
 
-def _nodes(found: k8s.Objects) -> tuple[dict[str, Node], dict[str, Queue]]:
+def _nodes(by_kind: k8s.Objects) -> tuple[dict[str, Node], dict[str, Queue]]:
     cohorts: dict[str, Node] = {}
     parents: dict[Node, str] = {}
-    for entry in found.get("Cohort", []):
+    for entry in by_kind.get("Cohort", []):
         name = entry.needed("metadata", "name")
         cohorts[name] = node = Node(name, False, weight=_weight(entry))
         parents[node] = entry.text("spec", "parentName") or entry.text("spec", "parent")
         quotas(node, entry)
     queues: dict[str, Queue] = {}
-    for entry in found.get("ClusterQueue", []):
+    for entry in by_kind.get("ClusterQueue", []):
         name = entry.needed("metadata", "name")
         node = Node(name, True, weight=_weight(entry))
         queues[name] = _queue(entry, node, quotas(node, entry))
@@ -145,10 +145,10 @@ def _queue(entry: Entry, node: Node, groups: list[tuple[list[str], list[str]]]) 
     )
 
 
-def _word(entry: Entry, keys: tuple[str, ...], known: tuple[str, ...]) -> str:
+def _word(entry: Entry, keys: tuple[str, ...], choices: tuple[str, ...]) -> str:
     word = entry.text(*keys, default="Never")
-    if word not in known:
-        entry.bad(keys, word, f"expected one of {', '.join(known)}")
+    if word not in choices:
+        entry.bad(keys, word, f"expected one of {', '.join(choices)}")
     return word
 
 
@@ -161,19 +161,19 @@ def _workload(entry: Entry, snapshot: Snapshot) -> Workload:
     evicted = k8s.condition(entry, "Evicted")
     if evicted is not None and evicted.text("reason") in ("PodsReadyTimeout", "AdmissionCheck"):
         queued = k8s.when(evicted, "lastTransitionTime") or queued
-    made = Workload(name, entry.text("metadata", "uid"), "", priority(entry, snapshot.config), queued)
-    made.evicted = evicted is not None
-    made.gated = bool(entry.items("spec", "preemptionGates"))
-    done = {one.needed("name"): one.whole("count", low=0) for one in entry.entries("status", "reclaimablePods")}
+    workload = Workload(name, entry.text("metadata", "uid"), "", priority(entry, snapshot.config), queued)
+    workload.evicted = evicted is not None
+    workload.gated = bool(entry.items("spec", "preemptionGates"))
+    reclaimable = {one.needed("name"): one.whole("count", low=0) for one in entry.entries("status", "reclaimablePods")}
     for one in entry.entries("spec", "podSets"):
         label, spec = one.text("name", default="main"), one.under("template", "spec")
-        count = max(0, one.whole("count", default=1, low=0) - done.get(label, 0))
+        count = max(0, one.whole("count", default=1, low=0) - reclaimable.get(label, 0))
         least = one.get("minCount")
         minimum = count if least is None else min(count, one.whole("minCount", low=0))
         request = one.under("topologyRequest")
         each = transformed(k8s.requests(spec), snapshot.config)
-        made.pod_sets.append(PodSet(label, count, minimum, each, spec, request, request.text("podSetGroupName")))
-    return made
+        workload.pod_sets.append(PodSet(label, count, minimum, each, spec, request, request.text("podSetGroupName")))
+    return workload
 
 
 def priority(entry: Entry, config: Config) -> int:
@@ -189,8 +189,8 @@ def priority(entry: Entry, config: Config) -> int:
 
 def transformed(requests: Mapping[str, int], config: Config) -> dict[str, int]:
     """Return requests after the configured transformations (K1)."""
-    found = {r: n for r, n in requests.items() if not r.startswith(config.excluded)} if config.excluded else {}
-    made = dict(found) if config.excluded else dict(requests)
+    included = {r: n for r, n in requests.items() if not r.startswith(config.excluded)} if config.excluded else {}
+    result = dict(included) if config.excluded else dict(requests)
     for source, keep, factors, times in config.transformations:
         if source not in requests:
             continue
@@ -198,10 +198,10 @@ def transformed(requests: Mapping[str, int], config: Config) -> dict[str, int]:
         by = Fraction(requests.get(times, 0), 1000 if times == "cpu" else 1) if times else Fraction(1)
         for output, factor in factors.items():
             more = (values.quantity(factor) or Fraction(0)) * math.ceil(amount) * math.ceil(by)
-            made[output] = made.get(output, 0) + math.ceil(more * (1000 if output == "cpu" else 1))
+            result[output] = result.get(output, 0) + math.ceil(more * (1000 if output == "cpu" else 1))
         if not keep:
-            made.pop(source, None)
-    return made
+            result.pop(source, None)
+    return result
 
 
 def _reserve(entry: Entry, one: Workload, snapshot: Snapshot) -> None:
@@ -213,21 +213,21 @@ def _reserve(entry: Entry, one: Workload, snapshot: Snapshot) -> None:
             f"{did_you_mean(one.queue, list(snapshot.queues))}",
             "add what `kubectl get clusterqueues -o json` prints",
         )
-    reserved = k8s.condition(entry, "QuotaReserved")
-    one.reserved = 0 if reserved is None else k8s.when(reserved, "lastTransitionTime") or 0
-    left = {part.name: part.count for part in one.pod_sets}
+    reservation = k8s.condition(entry, "QuotaReserved")
+    one.reserved = 0 if reservation is None else k8s.when(reservation, "lastTransitionTime") or 0
+    pod_counts = {part.name: part.count for part in one.pod_sets}
     for part in entry.entries("status", "admission", "podSetAssignments"):
         label, flavors = part.text("name", default="main"), part.mapping("flavors")
         count = part.whole("count", default=1, low=0)
         each: dict[str, int] = {"pods": 1}
-        for resource, used in k8s.amounts(part, "resourceUsage").items():
+        for resource, usage in k8s.amounts(part, "resourceUsage").items():
             if resource not in flavors:
                 continue
-            amount = used if left.get(label, count) >= count else used // count * left[label]
+            amount = usage if pod_counts.get(label, count) >= count else usage // count * pod_counts[label]
             fr = (flavors[resource], resource)
             one.usage[fr] = one.usage.get(fr, 0) + amount
             if count and resource != "pods":
-                each[resource] = used // count
+                each[resource] = usage // count
         one.placements += _placements(part, flavors, each, snapshot.forest)
 
 
@@ -276,10 +276,10 @@ def _values(column: Entry, count: int) -> list[str]:
 # --- nodes -----------------------------------------------------------------------------------------------------------
 
 
-def _forest(found: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
+def _forest(by_kind: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
     topologies = {
         one.needed("metadata", "name"): [level.needed("nodeLabel") for level in one.entries("spec", "levels")]
-        for one in found.get("Topology", [])
+        for one in by_kind.get("Topology", [])
     }
     levels, missing = {}, {}
     for name, flavor in flavors.items():
@@ -297,21 +297,21 @@ def _forest(found: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
         if not topologies[topology]:
             flavor.fail(f"its topology {topology!r} has no levels", "correct its spec.levels")
         levels[name] = topologies[topology]
-    machines = k8s.machines(found) if levels else {}
-    made = Forest(levels, machines, flavors, _held(found) if levels else {})
-    made.missing = missing
-    return made
+    machines = k8s.machines(by_kind) if levels else {}
+    forest = Forest(levels, machines, flavors, _held(by_kind) if levels else {})
+    forest.missing = missing
+    return forest
 
 
-def _held(found: k8s.Objects) -> dict[str, dict[str, int]]:
+def _held(by_kind: k8s.Objects) -> dict[str, dict[str, int]]:
     """Return what running pods outside of topology-aware scheduling hold on each node."""
-    held: dict[str, dict[str, int]] = {}
-    for pod in found.get("Pod", []):
+    usage: dict[str, dict[str, int]] = {}
+    for pod in by_kind.get("Pod", []):
         node = pod.text("spec", "nodeName")
         marks = {**pod.mapping("metadata", "labels"), **pod.mapping("metadata", "annotations")}
         if not node or pod.text("status", "phase") in ("Succeeded", "Failed") or any(mark in marks for mark in OWNED):
             continue
-        there = held.setdefault(node, {})
+        there = usage.setdefault(node, {})
         for resource, amount in {**k8s.requests(pod.under("spec")), "pods": 1}.items():
             there[resource] = there.get(resource, 0) + amount
-    return held
+    return usage

@@ -42,8 +42,8 @@ def constraint(request: Entry, levels: list[str]) -> Constraint | None:
     layers = [(one.text("topology"), one.whole("size", default=1, low=1)) for one in _layers(request)]
     if not layers and request.text("podSetSliceRequiredTopology"):
         layers = [(request.text("podSetSliceRequiredTopology"), request.whole("podSetSliceSize", default=1, low=1))]
-    named = [request.text("required"), request.text("preferred"), *(level for level, _ in layers)]
-    if any(level and level not in levels for level in named):
+    level_names = [request.text("required"), request.text("preferred"), *(level for level, _ in layers)]
+    if any(level and level not in levels for level in level_names):
         return None
     slice_level, slice_size = (levels.index(layers[0][0]), layers[0][1]) if layers else (lowest, 1)
     inner = {levels.index(level): size for level, size in layers[1:]}

@@ -40,25 +40,25 @@ class Search:
         self.asked = constraint(self.workers.request, self.levels)
 
     def run(self) -> dict[str, Placed] | None:
-        unit, asked = self.unit, self.asked
-        if asked is None:
+        unit, constraint = self.unit, self.asked
+        if constraint is None:
             return None
         total = unit.counts[self.workers.name]
-        if total % asked.slice_size:
+        if total % constraint.slice_size:
             return None
         if not total:
             return {one.name: [] for one in unit.members}
         tops = self._count()
         leaders = 1 if self.leader else 0
-        chosen = self._level(tops, asked.level, total // asked.slice_size, leaders)
-        if chosen is None:
+        choice = self._level(tops, constraint.level, total // constraint.slice_size, leaders)
+        if choice is None:
             return None
-        level, domains = chosen
-        current = self._take(domains, total, leaders, asked.slice_size)
+        level, domains = choice
+        current = self._take(domains, total, leaders, constraint.slice_size)
         while level < len(self.levels) - 1:
-            if level < asked.slice_level:
+            if level < constraint.slice_level:
                 lower = [child for domain in current for child in domain.children]
-                current = self._take(self._sorted(lower, leaders), total, leaders, asked.slice_size)
+                current = self._take(self._sorted(lower, leaders), total, leaders, constraint.slice_size)
             else:
                 parts = []
                 for domain in current:
@@ -81,16 +81,16 @@ class Search:
         led = self.able[self.leader.name] if self.leader else ()
         first = self.unit.each[self.leader.name] if self.leader else {}
         tops: dict[Values, Domain] = {}
-        known: dict[Values, Domain] = {}
+        by_values: dict[Values, Domain] = {}
         for values in sorted(self.leaves):
             for depth in range(1, len(values) + 1):
                 key = values[:depth]
-                if key not in known:
-                    known[key] = Domain(key)
-                    (known[key[:-1]].children if depth > 1 else []).append(known[key])
+                if key not in by_values:
+                    by_values[key] = Domain(key)
+                    (by_values[key[:-1]].children if depth > 1 else []).append(by_values[key])
                     if depth == 1:
-                        tops[key] = known[key]
-            leaf = known[values]
+                        tops[key] = by_values[key]
+            leaf = by_values[values]
             leaf.pods = leaf.pods_led = self.fitting(values, each, {}) if values in able else 0
             if self.leader and values in led and self.fitting(values, first, {}):
                 leaf.leader = 1
@@ -103,8 +103,8 @@ class Search:
 
     def _sum(self, domain: Domain, level: int) -> None:
         """Sum up the children; slices count from the slice level on, inner slices round down."""
-        asked = self.asked
-        assert asked is not None
+        constraint = self.asked
+        assert constraint is not None
         if domain.children:
             for child in domain.children:
                 self._sum(child, level + 1)
@@ -117,27 +117,27 @@ class Search:
                 domain.slices_led = domain.slices - min(child.slices - child.slices_led for child in leading)
             elif not self.leader:
                 domain.pods_led, domain.slices_led = domain.pods, domain.slices
-        if (size := asked.inner.get(level)) is not None:
+        if (size := constraint.inner.get(level)) is not None:
             domain.pods, domain.pods_led = domain.pods // size * size, domain.pods_led // size * size
-        if level == asked.slice_level:
-            domain.slices = domain.pods // asked.slice_size
-            domain.slices_led = domain.pods_led // asked.slice_size
+        if level == constraint.slice_level:
+            domain.slices = domain.pods // constraint.slice_size
+            domain.slices_led = domain.pods_led // constraint.slice_size
 
     # --- phase 2: which domains (T3 to T5) ---------------------------------------------------------------------------
 
     def _sorted(self, domains: list[Domain], leaders: int) -> list[Domain]:
         """Order domains: more slices first (fewer if least free), then fewer pods, then names (T3)."""
-        asked = self.asked
-        assert asked is not None
-        sign = 1 if asked.least_free else -1
+        constraint = self.asked
+        assert constraint is not None
+        sign = 1 if constraint.least_free else -1
         if leaders:
             return sorted(domains, key=lambda d: (-d.leader, sign * d.slices_led, d.pods_led, d.values))
         return sorted(domains, key=lambda d: (sign * d.slices, d.pods, d.values))
 
     def _level(self, tops: list[Domain], level: int, slices: int, leaders: int) -> tuple[int, list[Domain]] | None:
         """Return the level and its domains that hold all slices (T4)."""
-        asked = self.asked
-        assert asked is not None
+        constraint = self.asked
+        assert constraint is not None
         domains = tops
         for _ in range(level):
             domains = [child for domain in domains for child in domain.children]
@@ -147,25 +147,25 @@ class Search:
         enough = [d for d in line if self._holds(d, slices, leaders)]
         if enough:
             return level, [min(enough, key=lambda d: d.slices_led if leaders else d.slices)]
-        if asked.required:
+        if constraint.required:
             return None
-        if asked.climbs and level > 0:
+        if constraint.climbs and level > 0:
             return self._level(tops, level - 1, slices, leaders)
-        chosen: list[Domain] = []
+        choice: list[Domain] = []
         if leaders:
             first = next((d for d in line if d.leader), None)
             if first is None:
                 return None
-            chosen, slices = [first], slices - first.slices_led
+            choice, slices = [first], slices - first.slices_led
             line = self._sorted([d for d in line if d is not first], 0)
         rest = [d for d in line if d.slices > 0]
         while slices > 0 and rest:
-            able = [] if asked.least_free else [d for d in rest if d.slices >= slices]
+            able = [] if constraint.least_free else [d for d in rest if d.slices >= slices]
             one = min(able, key=lambda d: d.slices) if able else rest[0]
             rest.remove(one)
-            chosen.append(one)
+            choice.append(one)
             slices -= one.slices
-        return None if slices > 0 else (level, chosen)
+        return None if slices > 0 else (level, choice)
 
     @staticmethod
     def _holds(domain: Domain, slices: int, leaders: int) -> bool:
@@ -173,11 +173,11 @@ class Search:
 
     def _take(self, domains: list[Domain], pods: int, leaders: int, size: int) -> list[Domain]:
         """Take the fewest domains in order, and fix the pods of each; the last is the smallest sufficient one."""
-        asked = self.asked
-        assert asked is not None
+        constraint = self.asked
+        assert constraint is not None
         amount: Callable[[Domain], int] = lambda d: d.slices * size if size > 1 else d.pods  # noqa: E731
         led: Callable[[Domain], int] = lambda d: d.slices_led * size if size > 1 else d.pods_led  # noqa: E731
-        chosen: list[Domain] = []
+        choice: list[Domain] = []
         rest = list(domains)
         if leaders:
             able = [d for d in rest if d.leader]
@@ -188,11 +188,11 @@ class Search:
             rest.remove(first)
             first.pods, first.leader = min(led(first), pods), 1
             pods -= first.pods
-            chosen.append(first)
+            choice.append(first)
             rest = self._sorted(rest, 0)
         while pods > 0 and rest:
             one = rest[0]
-            if amount(one) >= pods and not asked.least_free:
+            if amount(one) >= pods and not constraint.least_free:
                 one = min((d for d in rest if amount(d) >= pods), key=amount)
             rest.remove(one)
             one.leader = 0
@@ -200,5 +200,5 @@ class Search:
                 continue
             one.pods = min(amount(one), pods)
             pods -= one.pods
-            chosen.append(one)
-        return chosen
+            choice.append(one)
+        return choice

@@ -135,14 +135,14 @@ class Snapshot:
     @contextlib.contextmanager
     def without(self, workloads: Iterable[Workload]) -> Iterator[None]:
         """Take workloads out for a while."""
-        named = {one.name: one for one in workloads}
-        gone = [one for one in named.values() if one.name in self.queues[one.queue].running]
-        for one in gone:
+        by_name = {one.name: one for one in workloads}
+        leaving = [one for one in by_name.values() if one.name in self.queues[one.queue].running]
+        for one in leaving:
             self.remove(one)
         try:
             yield
         finally:
-            for one in reversed(gone):
+            for one in reversed(leaving):
                 self.restore(one)
 
     def fits(self, queue: Queue, amounts: Mapping[FlavorResource, int]) -> bool:

@@ -24,7 +24,7 @@ class Forest:
         levels: Mapping[str, list[str]],
         machines: Mapping[str, Machine],
         flavors: Mapping[str, Entry],
-        held: Mapping[str, dict[str, int]],
+        usage: Mapping[str, dict[str, int]],
     ) -> None:
         self.levels, self.flavors = dict(levels), flavors
         self.leaves: dict[str, dict[Values, list[Machine]]] = {}
@@ -38,19 +38,19 @@ class Forest:
         """Flavor -> the topology that it names and the state does not have."""
         self.machines = machines
         for flavor, keys in self.levels.items():
-            wanted = flavors[flavor].mapping("spec", "nodeLabels")
+            node_labels = flavors[flavor].mapping("spec", "nodeLabels")
             self.leaves[flavor], self.capacity[flavor] = {}, {}
             for machine in machines.values():
-                if machine.closed or any(machine.labels.get(key) != value for key, value in wanted.items()):
+                if machine.closed or any(machine.labels.get(key) != value for key, value in node_labels.items()):
                     continue
                 if any(key not in machine.labels for key in keys):
                     continue
                 values = tuple(machine.labels[key] for key in keys)
                 self.leaves[flavor].setdefault(values, []).append(machine)
                 room = self.capacity[flavor].setdefault(values, {})
-                taken = held.get(machine.name, {})
+                usage_there = usage.get(machine.name, {})
                 for resource, amount in machine.room.items():
-                    room[resource] = room.get(resource, 0) + amount - taken.get(resource, 0)
+                    room[resource] = room.get(resource, 0) + amount - usage_there.get(resource, 0)
             if keys[-1] == HOSTNAME:
                 hosts = {machine.name: machine for leaf in self.leaves[flavor].values() for machine in leaf}
                 self._placing[flavor] = Placing(hosts)
@@ -67,19 +67,19 @@ class Forest:
             for rooms in self._rooms.values():
                 rooms.dirty.add(values[-1] if self.by_host(flavor) else values)
             if self.by_host(flavor):
-                used = self.hosts.setdefault(values[-1], {})
+                usage = self.hosts.setdefault(values[-1], {})
             else:
-                used = self.used[flavor].setdefault(values, {})
+                usage = self.used[flavor].setdefault(values, {})
             for resource, amount in each.items():
-                used[resource] = used.get(resource, 0) + sign * amount * pods
+                usage[resource] = usage.get(resource, 0) + sign * amount * pods
 
     def free(self, flavor: str, values: Values, empty: bool = False) -> dict[str, int]:
         """Return the free amounts of a lowest domain; empty: without the pods of workloads."""
         room = self.capacity[flavor][values]
         if empty:
             return room
-        used = self._used(flavor, values)
-        return {resource: amount - used.get(resource, 0) for resource, amount in room.items()}
+        usage = self._used(flavor, values)
+        return {resource: amount - usage.get(resource, 0) for resource, amount in room.items()}
 
     def _place_of(self, flavor: str, values: Values) -> object:
         """Return the key of a lowest domain: a node, whatever the flavor, or a domain of the flavor."""
@@ -91,11 +91,11 @@ class Forest:
 
     def fitting(self, flavor: str, values: Values, each: Mapping[str, int], empty: bool = False) -> int:
         """Return the number of pods with these requests that fit in a lowest domain (T2); a missing resource is 0."""
-        room, used = self.capacity[flavor][values], {} if empty else self._used(flavor, values)
+        room, usage = self.capacity[flavor][values], {} if empty else self._used(flavor, values)
         most = None
         for resource, amount in each.items():
             if amount > 0:
-                fits = max(0, room.get(resource, 0) - used.get(resource, 0)) // amount
+                fits = max(0, room.get(resource, 0) - usage.get(resource, 0)) // amount
                 most = fits if most is None else min(most, fits)
         return most or 0
 
@@ -104,26 +104,26 @@ class Forest:
 
         empty: without the pods of workloads (rule T6).
         """
-        found: dict[str, Placed] = {}
-        counted: list[Placement] = []
+        placed_units: dict[str, Placed] = {}
+        placements: list[Placement] = []
         try:
             for unit in units:
-                placed = self._search(unit, empty, counted).run()
+                placed = self._search(unit, empty, placements).run()
                 if placed is None:
                     return None
-                found |= placed
+                placed_units |= placed
                 for one in unit.members:
                     new = [(unit.flavor, values, unit.each[one.name], pods) for values, pods in placed[one.name]]
-                    counted += new
+                    placements += new
                     self.count(new)
         finally:
-            self.count(counted, -1)
-        return found
+            self.count(placements, -1)
+        return placed_units
 
-    def _search(self, unit: Unit, empty: bool, counted: list[Placement]) -> Search:
+    def _search(self, unit: Unit, empty: bool, placements: list[Placement]) -> Search:
         """Return the search for one unit; pods of the units before it are counted though the nodes are empty."""
         before: dict[object, list[Placement]] = {}
-        for one in counted if empty else ():
+        for one in placements if empty else ():
             before.setdefault(self._place_of(one[0], one[1]), []).append(one)
 
         def fitting(values: Values, each: Mapping[str, int], more: Mapping[str, int]) -> int:
@@ -131,8 +131,8 @@ class Forest:
             if not more and not there:
                 return self.fitting(unit.flavor, values, each, empty)
             free = dict(self.free(unit.flavor, values, empty))
-            for _, _, held, pods in there:
-                free = {r: amount - pods * held.get(r, 0) for r, amount in free.items()}
+            for _, _, amounts, pods in there:
+                free = {r: amount - pods * amounts.get(r, 0) for r, amount in free.items()}
             counts = [max(0, free.get(r, 0) - more.get(r, 0)) // amount for r, amount in each.items() if amount > 0]
             return min(counts, default=0)
 
@@ -145,8 +145,8 @@ class Forest:
             return self.place(units) is not None
         (unit,) = units
         (one, *more) = unit.members
-        asked = constraint(one.request, self.levels[unit.flavor])
-        if more or asked is None or not unit.counts[one.name]:
+        pod_constraint = constraint(one.request, self.levels[unit.flavor])
+        if more or pod_constraint is None or not unit.counts[one.name]:
             return self.place(units) is not None
         each = unit.each[one.name]
         key = (unit.flavor, id(one.spec), tuple(sorted(each.items())))
@@ -154,10 +154,10 @@ class Forest:
             self._rooms[key] = _Rooms(self, unit.flavor, self.open_leaves(unit.flavor, one.spec), each)
         rooms = self._rooms[key]
         rooms.update(self)
-        most = rooms.largest(asked.level) if asked.required else rooms.sums.get((), 0)
+        most = rooms.largest(pod_constraint.level) if pod_constraint.required else rooms.sums.get((), 0)
         if most < unit.counts[one.name]:
             return False
-        return (asked.slice_size == 1 and not asked.inner) or self.place(units) is not None
+        return (pod_constraint.slice_size == 1 and not pod_constraint.inner) or self.place(units) is not None
 
     def open_leaves(self, flavor: str, spec: Entry) -> set[Values]:
         """Return the lowest domains whose nodes the pod may use; only nodes are looked at one by one."""

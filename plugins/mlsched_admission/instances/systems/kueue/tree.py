@@ -66,12 +66,12 @@ class Node:
 
     def subtree(self, fr: FlavorResource) -> int:
         """Return the quota that the node and everything under it share (K4)."""
-        known = self._subtree.get(fr)
-        if known is None:
-            known = self.nominal.get(fr, 0)
-            known += sum(child.subtree(fr) - child.local(fr) for child in self.children)
-            self._subtree[fr] = known
-        return known
+        quota = self._subtree.get(fr)
+        if quota is None:
+            quota = self.nominal.get(fr, 0)
+            quota += sum(child.subtree(fr) - child.local(fr) for child in self.children)
+            self._subtree[fr] = quota
+        return quota
 
     def local(self, fr: FlavorResource) -> int:
         """Return the part of the subtree quota that other queues cannot use."""
@@ -108,14 +108,14 @@ class Node:
     def _nominal(self, fr: FlavorResource, more: int) -> None:
         below = list(self.root.below())
         own = {node: node.used(fr) for node in below if node.is_queue}
-        for node, used in own.items():
-            node.add({fr: used}, -1)
+        for node, usage in own.items():
+            node.add({fr: usage}, -1)
         self.nominal[fr] = self.nominal.get(fr, 0) + more
         for node in below:
             node._subtree.pop(fr, None)
             node.__dict__.pop("lendable", None)
-        for node, used in own.items():
-            node.add({fr: used})
+        for node, usage in own.items():
+            node.add({fr: usage})
 
     def available(self, fr: FlavorResource) -> int:
         """Return how much more fits in the node (K5); never negative for a ClusterQueue."""
@@ -126,15 +126,15 @@ class Node:
         """Return how much fits if nothing is in use (K5)."""
         return self._available(fr, lambda node: 0)
 
-    def _available(self, fr: FlavorResource, used: Callable[[Node], int]) -> int:
+    def _available(self, fr: FlavorResource, usage_of: Callable[[Node], int]) -> int:
         if self.parent is None:
-            return self.subtree(fr) - used(self)
-        above = self.parent._available(fr, used)
+            return self.subtree(fr) - usage_of(self)
+        above = self.parent._available(fr, usage_of)
         limit = self.borrowing.get(fr)
         if limit is not None:
             stored = self.subtree(fr) - self.local(fr)
-            above = min(above, stored - max(0, used(self) - self.local(fr)) + limit)
-        return max(0, self.local(fr) - used(self)) + above
+            above = min(above, stored - max(0, usage_of(self) - self.local(fr)) + limit)
+        return max(0, self.local(fr) - usage_of(self)) + above
 
     def within(self, fr: FlavorResource, more: int = 0) -> bool:
         """Return whether the node with `more` stays within its subtree quota (K6: it does not borrow)."""
@@ -146,7 +146,7 @@ class Node:
 
     def borrows_any(self) -> bool:
         """Return whether the node exceeds its subtree quota in some pair."""
-        return any(used > self.subtree(fr) for fr, used in self.usage.items())
+        return any(amount > self.subtree(fr) for fr, amount in self.usage.items())
 
     def height(self, fr: FlavorResource, amount: int) -> tuple[int, bool]:
         """Return the height of borrowing for `amount`, and whether a smaller subtree than the tree is enough (K7)."""
@@ -171,8 +171,8 @@ class Node:
         if self.parent is None:
             return NO_SHARE
         borrowed: dict[str, int] = {}
-        for fr, used in self.usage.items():
-            if (over := used - self.subtree(fr)) > 0:
+        for fr, amount in self.usage.items():
+            if (over := amount - self.subtree(fr)) > 0:
                 borrowed[fr[1]] = borrowed.get(fr[1], 0) + over
         largest = Fraction(0)
         for resource, over in borrowed.items():
