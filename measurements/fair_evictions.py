@@ -79,7 +79,7 @@ def measure(wanted: int, seed: int) -> dict[str, float]:
         if amount <= queue.node.available(FR) or amount > queue.node.potential(FR):
             continue
         contested = frozenset({FR})
-        made = fair.victims(snapshot, waits, queue, {FR: amount}, contested, lambda: True)
+        made = fair.fair_victims(snapshot, waits, queue, {FR: amount}, contested, lambda: True)
         allowed = Allowed(snapshot, waits, {FR: amount}, contested, [])
         line = allowed.candidates
         subsets = itertools.chain.from_iterable(itertools.combinations(line, n) for n in range(1, len(line) + 1))

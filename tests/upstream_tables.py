@@ -33,7 +33,9 @@ def cases(folder: Path, system: str) -> list[Case]:
 
 
 def _objects(state: list[Any]) -> k8s.Objects:
-    return k8s.objects([documents.Document("kubernetes", "case", Entry({"kind": "List", "items": state}, "case"))])
+    return k8s.objects_by_kind(
+        [documents.Document("kubernetes", "case", Entry({"kind": "List", "items": state}, "case"))]
+    )
 
 
 # --- agreement -------------------------------------------------------------------------------------------------------
@@ -73,8 +75,8 @@ def kueue(case: Case) -> tuple[Any, Any]:
 
 def kai_case(case: Case) -> tuple[Any, Any]:
     """Return (decided, expected) of a case of KAI: phase and node of each pod, nodes only if they are expected."""
-    found = kai._named(Entry(case["state"]["rawObjects"], "case"), "case")
-    session = read_session(found, k8s.machines(found))
+    found = kai._objects_by_kind(Entry(case["state"]["rawObjects"], "case"), "case")
+    session = read_session(found, k8s.machines_by_name(found))
     for _ in range(case["rounds"]):
         actions.run(session, case["actions"])
         if len(case["actions"]) > 1:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 
-from mlsched_admission.api.guarded import guarded, named_decision, verdict_on
+from mlsched_admission.api.guarded import named_decision, verdict_on, without_false_claims
 from mlsched_admission.api.judgement import CycleRow, Judgement
 from mlsched_admission.api.questions import JudgeRequest
 from mlsched_admission.instances.states import State, instance_of
-from mlsched_admission.instances.systems.decide import Outcome, decide
+from mlsched_admission.instances.systems.decide import Outcome, decision_of_system
 from mlsched_admission.solvers.verdicts import Verdict
 
 #: Limits on the judged evictions of a cycle, and on the units of all their instances together; at least one is judged.
 MOST_JUDGED, MOST_UNITS = 20, 20_000
 
 
-def cycle_of(state: State, best: Judgement, request: JudgeRequest) -> tuple[CycleRow, ...] | None:
+def outcomes_of_cycle(state: State, best: Judgement, request: JudgeRequest) -> tuple[CycleRow, ...] | None:
     """Return the outcome of each waiting job in a complete cycle of the scheduler's own program, with verdicts on
     evictions.
     """
-    decision = decide(state, None)
+    decision = decision_of_system(state, None)
     if decision is None:
         return None
     able = max(1, min(MOST_JUDGED, MOST_UNITS // max(1, len(state.units))))
@@ -28,14 +28,14 @@ def cycle_of(state: State, best: Judgement, request: JudgeRequest) -> tuple[Cycl
         row = CycleRow(one.job, one.outcome, one.why, one.evicts, later=one.later)
         if one.evicts and able:
             able -= 1
-            verdict = _judged(state, best, one, request)
+            verdict = _verdict_in_cycle(state, best, one, request)
             if verdict is not None:
                 row = dataclasses.replace(row, verdict=verdict.kind, sentence=verdict.sentence)
         rows.append(row)
     return tuple(rows)
 
 
-def _judged(state: State, best: Judgement, one: Outcome, request: JudgeRequest) -> Verdict | None:
+def _verdict_in_cycle(state: State, best: Judgement, one: Outcome, request: JudgeRequest) -> Verdict | None:
     """Return the verdict on a job's evictions; None if the instance of the job lacks a victim."""
     reusable = None
     if list(state.jobs) == [one.job] and request.options.flavors == "chosen":
@@ -50,6 +50,6 @@ def _judged(state: State, best: Judgement, one: Outcome, request: JudgeRequest) 
         return None
     if reusable is not None and best.decision is not None and reusable.evict == decision.evict:
         return reusable
-    return guarded(
+    return without_false_claims(
         job_state, instance, verdict_on(job_state, instance, decision, None, request.limits, reusable), own=True
     )

@@ -9,8 +9,8 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Positive, Seed
-from mlsched_admission.api.judgement import named
-from mlsched_admission.api.questions import Paths, questions
+from mlsched_admission.api.judgement import names_of
+from mlsched_admission.api.questions import Paths, instances_of_documents
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.states import Options, instance_of, read_documents, states_of
 from mlsched_admission.solvers.freeing import Freed, free_whole_nodes
@@ -51,9 +51,9 @@ class Freeing:
                     "count": way.count,
                     "possible": way.plan is not None,
                     "proved": way.proved,
-                    "nodes": named(self.instance.node_names, way.nodes),
-                    "moves": named(self.instance.unit_names, way.moves),
-                    "evicts": named(self.instance.unit_names, way.evicts),
+                    "nodes": names_of(self.instance.node_names, way.nodes),
+                    "moves": names_of(self.instance.unit_names, way.moves),
+                    "evicts": names_of(self.instance.unit_names, way.evicts),
                 }
                 for way in self.ways
             ],
@@ -88,19 +88,19 @@ def free_nodes(
     """
     if not 1 <= most <= MOST:
         raise InvalidInput(f"most: {most}, expected 1 to {MOST}")
-    instance, levels = _state(states)
+    instance, levels = _only_state(states)
     ways = free_whole_nodes(instance, _index_of_level(level, levels), most, time_limit=time_limit, seed=seed)
     return Freeing(level, instance, tuple(ways))
 
 
-def _state(states: tuple[Paths | Instance, ...]) -> tuple[Instance, list[str]]:
+def _only_state(states: tuple[Paths | Instance, ...]) -> tuple[Instance, list[str]]:
     """Return the only state as an instance, and the names of its levels."""
     if len(states) == 1 and isinstance(states[0], Instance):
         return states[0], [str(level) for level in range(len(states[0].node_domain))]
     paths = [state for state in states if not isinstance(state, Instance)]
     documents = read_documents(paths)
     if any(document.what in ("own", "incident") for document in documents):
-        ((_, instance),) = questions(documents, paths, Options())
+        ((_, instance),) = instances_of_documents(documents, paths, Options())
         return instance, [str(level) for level in range(len(instance.node_domain))]
     read = states_of(documents, Options())
     return instance_of(read[0]), read[0].levels

@@ -11,7 +11,7 @@ from mlsched_admission.instances.judge import NO_JOB_MAY
 from mlsched_admission.instances.states import State
 from mlsched_admission.instances.states.decision import Decision
 from mlsched_admission.instances.states.state import Job, Unit
-from mlsched_admission.instances.systems.decide import decide
+from mlsched_admission.instances.systems.decide import decision_of_system
 from mlsched_admission.instances.systems.kueue.snapshot import Snapshot
 from mlsched_admission.solvers._names import not_evictable
 from mlsched_admission.solvers.fair import fair_verdict
@@ -37,12 +37,12 @@ def verdict_on(
         known: A verdict on the same problem, whose front is reused.
     """
     if isinstance(plan, Plan):
-        return judge_decision(instance, plan, jobs=jobs, **_compared(instance), **limits)
+        return judge_decision(instance, plan, jobs=jobs, **_compared_objectives(instance), **limits)
     requested = jobs if plan.start is None else plan.start or range(len(instance.job_priority))
     starts = None if plan.start is None else bool(plan.start)
     if isinstance(state.model, Snapshot) and state.model.config.fair:
         return fair_verdict(state.model, instance, plan.evict, starts)
-    objectives = _compared(instance)
+    objectives = _compared_objectives(instance)
     verdict = judge_decision(instance, plan.evict, jobs=requested, starts=starts, known=known, **objectives, **limits)
     return _with_priorities(state, instance, verdict)
 
@@ -68,7 +68,7 @@ def _outranks(unit: Unit, job: Job) -> bool:
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:
     """Return the decision of the scheduler's own program about some jobs; None without such a program."""
-    decision = decide(state, jobs)
+    decision = decision_of_system(state, jobs)
     if decision is None or not decision.outcomes:
         return None
     state.assumed += [note for note in decision.notes if note not in state.assumed]
@@ -84,7 +84,7 @@ def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision 
 _ACCUSATIONS = ("ineligible", "does not start", "needless", "dominated")
 
 
-def guarded(state: State, instance: Instance, verdict: Verdict, own: bool) -> Verdict:
+def without_false_claims(state: State, instance: Instance, verdict: Verdict, own: bool) -> Verdict:
     """Return the verdict, or "unknown" if the model lacks a feature of the job, or is narrower than the scheduler's
     rules.
     """
@@ -96,7 +96,7 @@ def guarded(state: State, instance: Instance, verdict: Verdict, own: bool) -> Ve
         more = f" (and {len(features) - 1} more)" if len(features) > 1 else ""
         return dataclasses.replace(verdict, sentence=f"{features[0]} is not modelled{more}", witness=None, **unknown)
     decision = None if own else own_decision(state, instance, list(state.jobs))
-    if own or _same(decision, verdict):
+    if own or _is_own_decision(decision, verdict):
         if verdict.kind in ("ineligible", "does not start"):
             sentence = "the scheduler's own rules decide the same, and the model is narrower than these rules here"
             return dataclasses.replace(verdict, sentence=sentence, witness=None, **unknown)
@@ -110,20 +110,20 @@ def guarded(state: State, instance: Instance, verdict: Verdict, own: bool) -> Ve
     return verdict
 
 
-def _same(decision: Decision | None, verdict: Verdict) -> bool:
+def _is_own_decision(decision: Decision | None, verdict: Verdict) -> bool:
     return decision is not None and decision.evict == verdict.evict and bool(decision.start) == bool(verdict.jobs)
 
 
 def _in_a_cycle(state: State, instance: Instance, verdict: Verdict) -> bool:
     """Return whether the scheduler's own program evicts the same units for the only job in a complete cycle."""
-    decision = decide(state, None)
+    decision = decision_of_system(state, None)
     names = {instance.unit_names[u] for u in verdict.evict}
     if decision is None or len(state.jobs) != 1:
         return False
     return any(one.job in state.jobs and set(one.evicts) == names for one in decision.outcomes)
 
 
-def guarded_needs(needs: Needs, unmodelled: dict[str, tuple[str, ...]]) -> Needs:
+def needs_without_false_claims(needs: Needs, unmodelled: dict[str, tuple[str, ...]]) -> Needs:
     """Return the needed changes, without claims that the model cannot make."""
     features = [line for lines in unmodelled.values() for line in lines]
     if not features or not (needs.starts_now or needs.cannot or needs.proof):
@@ -132,7 +132,7 @@ def guarded_needs(needs: Needs, unmodelled: dict[str, tuple[str, ...]]) -> Needs
     return dataclasses.replace(needs, starts_now=False, cannot=cannot, complete=False, proof="")
 
 
-def _compared(instance: Instance) -> dict[str, Any]:
+def _compared_objectives(instance: Instance) -> dict[str, Any]:
     """Return the objectives of the comparison, if they are not the usual ones.
 
     The order of disruption budgets and priorities is a choice: Kubernetes spares budgets first. With budgets, both are

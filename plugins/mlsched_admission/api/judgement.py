@@ -89,14 +89,14 @@ class Judgement:
             "read": list(self.read),
             "assumed": list(self.assumed),
             "not_modelled": {job: list(lines) for job, lines in self.unmodelled.items()},
-            "jobs": named(self.instance.job_names, range(len(self.instance.job_priority))),
-            "decision": None if self.decision is None else _decision(self),
+            "jobs": names_of(self.instance.job_names, range(len(self.instance.job_priority))),
+            "decision": None if self.decision is None else _decision_json(self),
             "accepted": self.accepted,
-            "verdict": None if self.decision is None else _verdict(self),
+            "verdict": None if self.decision is None else _verdict_json(self),
             "objectives": list(self.verdict.objectives),
-            "front": [_point(self.instance, point) for point in self.verdict.front],
+            "front": [_point_json(self.instance, point) for point in self.verdict.front],
             "front_complete": self.verdict.complete,
-            "needs": _needs(self),
+            "needs": _needs_json(self),
             "permits": [{"change": one.sentence, "evicts": list(one.evicts)} for one in self.permits],
             "why_it_waits": self.why,
             "lost_counts": self.counted,
@@ -104,48 +104,48 @@ class Judgement:
         }
 
 
-def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+def names_of(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
     """Return the names of these numbers, or the numbers if names are missing."""
     return [names[n] if names else str(n) for n in numbers]
 
 
-def _decision(one: Judgement) -> dict[str, Any]:
+def _decision_json(one: Judgement) -> dict[str, Any]:
     return {
         "by": one.decision,
-        "evict": named(one.instance.unit_names, one.verdict.evict),
-        "start": named(one.instance.job_names, one.verdict.jobs),
+        "evict": names_of(one.instance.unit_names, one.verdict.evict),
+        "start": names_of(one.instance.job_names, one.verdict.jobs),
         "values": dict(one.verdict.values),
     }
 
 
-def _verdict(one: Judgement) -> dict[str, Any]:
+def _verdict_json(one: Judgement) -> dict[str, Any]:
     verdict, instance = one.verdict, one.instance
     return {
         "kind": verdict.kind,
         "sentence": verdict.sentence,
         "ineligible": [
-            {"unit": named(instance.unit_names, [unit])[0], "why": sentence} for unit, sentence in verdict.ineligible
+            {"unit": names_of(instance.unit_names, [unit])[0], "why": sentence} for unit, sentence in verdict.ineligible
         ],
-        "needless": named(instance.unit_names, verdict.needless),
+        "needless": names_of(instance.unit_names, verdict.needless),
         "starts": verdict.starts,
-        "witness": None if verdict.witness is None else _point(instance, verdict.witness),
+        "witness": None if verdict.witness is None else _point_json(instance, verdict.witness),
         "proof": verdict.proof,
         "evidence": verdict.evidence,
     }
 
 
-def _point(instance: Instance, point: Point) -> dict[str, Any]:
+def _point_json(instance: Instance, point: Point) -> dict[str, Any]:
     plan = point.plan
     return {
         "values": dict(point.values),
-        "evict": named(instance.unit_names, plan.evict.nonzero()[0].tolist()),
-        "move": named(instance.unit_names, instance.moved(plan.move)),
-        "start": named(instance.job_names, plan.start.nonzero()[0].tolist()),
+        "evict": names_of(instance.unit_names, plan.evict.nonzero()[0].tolist()),
+        "move": names_of(instance.unit_names, instance.moved(plan.move)),
+        "start": names_of(instance.job_names, plan.start.nonzero()[0].tolist()),
         "plan": plan.to_json(),
     }
 
 
-def _needs(one: Judgement) -> dict[str, Any]:
+def _needs_json(one: Judgement) -> dict[str, Any]:
     needs, instance = one.needs, one.instance
     return {
         "starts_now": needs.starts_now,
@@ -155,20 +155,20 @@ def _needs(one: Judgement) -> dict[str, Any]:
         "changes": [
             {
                 "sentence": change.sentence,
-                "nodes": {named(instance.node_names, [n])[0]: count for n, count in change.nodes.items()},
-                "moves": named(instance.unit_names, change.moves),
+                "nodes": {names_of(instance.node_names, [n])[0]: count for n, count in change.nodes.items()},
+                "moves": names_of(instance.unit_names, change.moves),
                 "quota": [
                     {
-                        "queue": named(instance.queue_names, [queue])[0],
-                        "flavor": named(instance.flavor_names, [flavor])[0],
+                        "queue": names_of(instance.queue_names, [queue])[0],
+                        "flavor": names_of(instance.flavor_names, [flavor])[0],
                         "more": more,
                     }
                     for (queue, flavor), more in change.quota.items()
                 ],
-                "limits": {named(instance.limit_names, [row])[0]: more for row, more in change.limits.items()},
+                "limits": {names_of(instance.limit_names, [row])[0]: more for row, more in change.limits.items()},
                 "fewer_pods": change.fewer_pods,
                 "wait_s": change.wait,
-                "ended": named(instance.unit_names, change.ended),
+                "ended": names_of(instance.unit_names, change.ended),
             }
             for change in needs.changes
         ],

@@ -15,7 +15,7 @@ from mlsched.core.result import Result
 from mlsched.core.safe_open import open_file, shown_path
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.states import Options, State, instance_of, states_of, values
-from mlsched_admission.instances.states.decision import Decision, evicting, read_decision
+from mlsched_admission.instances.states.decision import Decision, decision_to_evict, read_decision
 from mlsched_admission.instances.states.documents import MOST_STATE, Document
 from mlsched_admission.instances.states.incident import incident_instance
 
@@ -24,7 +24,9 @@ Paths = str | os.PathLike[str]
 _PLANS = (b'"admission.plan"', b'"kind": "result"')
 
 
-def questions(documents: list[Document], paths: Sequence[Paths], options: Options) -> list[tuple[State, Instance]]:
+def instances_of_documents(
+    documents: list[Document], paths: Sequence[Paths], options: Options
+) -> list[tuple[State, Instance]]:
     """Return the states in these documents, each with its instance; an instance's own file has an empty state."""
     own = [document for document in documents if document.what in ("own", "incident")]
     if not own:
@@ -55,23 +57,23 @@ def questions(documents: list[Document], paths: Sequence[Paths], options: Option
     return [(state, content)]
 
 
-def moment(now: str | int | None) -> int | None:
+def current_time(now: str | int | None) -> int | None:
     """Return the caller's time as seconds since 1970."""
     if not isinstance(now, str):
         return None if now is None else int(now)
     if now.isdecimal() and now.isascii() and len(now) <= 12:
         return int(now)
-    if (time := values.moment(now)) is None:
+    if (time := values.parse_time(now)) is None:
         raise InvalidInput(f"now: {now!r}, expected a time such as 2026-11-24T10:00:00Z")
     return time
 
 
-def seconds(every: str | int | None) -> int | None:
+def checkpoint_period(every: str | int | None) -> int | None:
     """Return the caller's time span in seconds."""
-    return values.span("checkpoint_every", every) if isinstance(every, str) else every
+    return values.parse_span("checkpoint_every", every) if isinstance(every, str) else every
 
 
-def asked(instance: Instance, options: Options) -> list[int] | None:
+def requested_jobs(instance: Instance, options: Options) -> list[int] | None:
     """Return the jobs of an instance that the user names."""
     if not options.jobs:
         return None
@@ -93,7 +95,7 @@ class JudgeRequest:
     limits: dict[str, Any]
 
 
-def decided(instance: Instance, request: JudgeRequest) -> tuple[str, Plan | Decision] | None:
+def decision_of_call(instance: Instance, request: JudgeRequest) -> tuple[str, Plan | Decision] | None:
     """Return the origin of the decision and the decision; None without one."""
     rule, decision = request.rule, request.decision
     if rule is not None:
@@ -106,7 +108,7 @@ def decided(instance: Instance, request: JudgeRequest) -> tuple[str, Plan | Deci
     if isinstance(decision, Plan):
         return "a plan", decision
     if not isinstance(decision, (str, os.PathLike)):
-        return "as named", evicting(instance, decision)
+        return "as named", decision_to_evict(instance, decision)
     name = shown_path(decision)
     with open_file(decision, most=MOST_STATE) as stream:
         head = stream.read(200)

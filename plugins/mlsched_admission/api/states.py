@@ -12,15 +12,23 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Positive, Seed
 from mlsched.core.safe_open import read_text
-from mlsched_admission.api.cycles import cycle_of
-from mlsched_admission.api.guarded import guarded, guarded_needs, own_decision, verdict_on
+from mlsched_admission.api.cycles import outcomes_of_cycle
+from mlsched_admission.api.guarded import needs_without_false_claims, own_decision, verdict_on, without_false_claims
 from mlsched_admission.api.judgement import Judgement
-from mlsched_admission.api.questions import JudgeRequest, Paths, asked, decided, moment, questions, seconds
+from mlsched_admission.api.questions import (
+    JudgeRequest,
+    Paths,
+    checkpoint_period,
+    current_time,
+    decision_of_call,
+    instances_of_documents,
+    requested_jobs,
+)
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.states import Options, State, read_documents
 from mlsched_admission.instances.states.decision import Decision
 from mlsched_admission.instances.systems.decide import COPIES, OWN_RULES
-from mlsched_admission.instances.systems.permits import permits
+from mlsched_admission.instances.systems.permits import permits_for
 from mlsched_admission.solvers.verdicts import Needs, Point, Verdict, front_question, what_it_takes
 from mlsched_admission.solvers.waits import why_it_waits
 
@@ -74,21 +82,21 @@ def judge(
     if flavors not in ("chosen", "free"):
         raise InvalidInput(f"flavors: {flavors!r}, expected chosen or free")
     options = Options(
-        now=moment(now),
-        checkpoint_every=seconds(checkpoint_every),
+        now=current_time(now),
+        checkpoint_every=checkpoint_period(checkpoint_every),
         checkpoint_annotation=checkpoint_annotation,
         flavors=flavors,
         slurm_conf=None if slurm_conf is None else read_text(slurm_conf),
         jobs=(job,) if isinstance(job, str) else tuple(job),
     )
     documents = read_documents(states)
-    instances = questions(documents, states, options)
+    instances = instances_of_documents(documents, states, options)
     request = JudgeRequest(decision, rule, options, {"time_limit": time_limit, "seed": seed})
-    best = _best([_judged(state, instance, request) for state, instance in instances])
+    best = _best_judgement([_judge_instance(state, instance, request) for state, instance in instances])
     best = _with_needs(instances[0][0], best, request)
     if options.jobs or (decision is not None) or rule not in (None, OWN_RULES.get(best.system)):
         return best
-    return dataclasses.replace(best, cycle=cycle_of(instances[0][0], best, request))
+    return dataclasses.replace(best, cycle=outcomes_of_cycle(instances[0][0], best, request))
 
 
 @validate_arguments
@@ -133,31 +141,33 @@ def _with_needs(state: State, best: Judgement, request: JudgeRequest) -> Judgeme
         everyone = tuple(range(len(best.instance.job_priority)))
         needs = Needs(everyone, False, (), True, blocked[0], "by the rules for flavors")
         return dataclasses.replace(best, needs=needs, why=blocked[0])
-    jobs = asked(best.instance, request.options) if best.system == "mlsched" else None
+    jobs = requested_jobs(best.instance, request.options) if best.system == "mlsched" else None
     needs = what_it_takes(best.instance, jobs=jobs, verdict=best.verdict, **request.limits)
     why = "" if needs.starts_now else why_it_waits(best.instance, needs.jobs)
     evictable = any(point.plan.start.any() for point in best.verdict.front)
-    more = () if needs.starts_now or evictable or len(state.jobs) != 1 else permits(state, *state.jobs)
-    return dataclasses.replace(best, needs=guarded_needs(needs, best.unmodelled), why=why, permits=tuple(more))
+    more = () if needs.starts_now or evictable or len(state.jobs) != 1 else permits_for(state, *state.jobs)
+    return dataclasses.replace(
+        best, needs=needs_without_false_claims(needs, best.unmodelled), why=why, permits=tuple(more)
+    )
 
 
-def _judged(state: State, instance: Instance, request: JudgeRequest) -> Judgement:
+def _judge_instance(state: State, instance: Instance, request: JudgeRequest) -> Judgement:
     """Return the judgement of one problem without the needed changes: `judge` adds them to the shown judgement."""
     rule = request.rule
-    jobs = asked(instance, request.options) if state.system == "mlsched" else None
+    jobs = requested_jobs(instance, request.options) if state.system == "mlsched" else None
     own = (
         own_decision(state, instance, list(state.jobs))
         if rule is not None and rule == OWN_RULES.get(state.system)
         else None
     )
-    origin_and_decision = ("by " + str(rule), own) if own is not None else decided(instance, request)
+    origin_and_decision = ("by " + str(rule), own) if own is not None else decision_of_call(instance, request)
     if line := _foreign_rule(state.system, rule):
         state.assume(line)
     # Without a decision, the reference of the front is to evict nobody.
     plan = Decision(()) if origin_and_decision is None else origin_and_decision[1]
     verdict = verdict_on(state, instance, plan, jobs, request.limits)
     if origin_and_decision is not None:
-        verdict = guarded(state, instance, verdict, own is not None)
+        verdict = without_false_claims(state, instance, verdict, own is not None)
     return Judgement(
         instance,
         verdict,
@@ -180,18 +190,18 @@ def _foreign_rule(system: str, rule: str | None) -> str:
     return f"rule: {rule} copies {name}, and the state is of {own}, which may decide differently"
 
 
-def _best(judgements: list[Judgement]) -> Judgement:
+def _best_judgement(judgements: list[Judgement]) -> Judgement:
     """Return, over the combinations of flavors, the judgement with most starting jobs, then the best verdict."""
     if len(judgements) == 1:
         return judgements[0]
-    best = max(judgements, key=_worth)
+    best = max(judgements, key=_combination_key)
     others = [one for one in judgements if one is not best]
     line = (
         f"{len(judgements)} combinations of flavors were asked about; shown is the one in which the decision fares best"
     )
     if best.decision is None:
         line = f"{len(judgements)} combinations of flavors were asked about; shown is the best one"
-    better = [one for one in others if _beats(one.verdict.front, best.verdict)]
+    better = [one for one in others if _front_dominates(one.verdict.front, best.verdict)]
     if best.decision is None or best.verdict.kind != "on the front" or not better:
         return dataclasses.replace(best, assumed=(*best.assumed, line))
     flavors = next(text for text in better[0].assumed if text.startswith("flavors: "))
@@ -204,7 +214,7 @@ def _best(judgements: list[Judgement]) -> Judgement:
     return dataclasses.replace(best, verdict=verdict, assumed=(*best.assumed, line))
 
 
-def _worth(one: Judgement) -> tuple[Any, ...]:
+def _combination_key(one: Judgement) -> tuple[Any, ...]:
     """Return the sort key of a combination: jobs that can start, the verdict on the decision, then the front's first
     point.
     """
@@ -219,7 +229,7 @@ def _worth(one: Judgement) -> tuple[Any, ...]:
     )
 
 
-def _beats(front: Sequence[Point], verdict: Verdict) -> bool:
+def _front_dominates(front: Sequence[Point], verdict: Verdict) -> bool:
     """Return whether a point of the front is at least as good in all objectives and better in one, and starts the job
     as well.
     """

@@ -28,13 +28,13 @@ class _Plain:
         self.members: dict[int, list[int]] = defaultdict(list)
         for u, group in enumerate(instance.unit_group.tolist()):
             self.members[group].append(u)
-        self._places(nodes)
-        self._moves(nodes)
-        self._room(nodes)
-        self._evictions()
-        self._quotas()
+        self._add_places(nodes)
+        self._add_moves(nodes)
+        self._add_room_rows(nodes)
+        self._add_eviction_rows()
+        self._add_quota_rows()
 
-    def _places(self, nodes: range) -> None:
+    def _add_places(self, nodes: range) -> None:
         instance, model = self.instance, self.model
         counts = instance.shape_count.tolist()
         for k, job in enumerate(instance.shape_job.tolist()):
@@ -66,7 +66,7 @@ class _Plain:
         for variable, most, n in coming:
             self.model.add(variable <= (most * in_domain[domain[n]] if domain[n] >= 0 else 0))
 
-    def _moves(self, nodes: range) -> None:
+    def _add_moves(self, nodes: range) -> None:
         instance, model = self.instance, self.model
         holders = set(instance.pod_unit.tolist())
         for u, m in enumerate(self.move):
@@ -84,7 +84,7 @@ class _Plain:
                 pods = np.flatnonzero(instance.pod_unit == u).tolist()
                 self._one_domain(level, [(self.to[p, n], 1, n) for p in pods for n in nodes])
 
-    def _room(self, nodes: range) -> None:
+    def _add_room_rows(self, nodes: range) -> None:
         instance = self.instance
         hosts, units = instance.pod_node.tolist(), instance.pod_unit.tolist()
         for n in nodes:
@@ -101,7 +101,7 @@ class _Plain:
                     self.model.add(needed == 0).only_enforce_if(~comes)
                     self.model.add(needed <= there + released).only_enforce_if(comes)
 
-    def _evictions(self) -> None:
+    def _add_eviction_rows(self) -> None:
         instance, model = self.instance, self.model
         self.size = [max(1, int((instance.pod_unit == u).sum())) for u in range(len(self.evict))]
         self.whole = {}
@@ -120,7 +120,7 @@ class _Plain:
                 if c:
                     model.add(use <= remaining + released).only_enforce_if(s)
 
-    def _quotas(self) -> None:
+    def _add_quota_rows(self) -> None:
         instance, model = self.instance, self.model
         parent = instance.quota_parent.tolist()
         self.children = {q: [c for c, above in enumerate(parent) if above == q] for q in range(-1, len(parent))}
@@ -136,8 +136,8 @@ class _Plain:
                 for q in path:
                     borrow = 0 if parent[q] < 0 else int(instance.quota_borrow[q, f])
                     if borrow >= 0:
-                        model.add(self._usage(q, f) <= self._subtree(q, f) + borrow).only_enforce_if(s)
-                model.add(self._usage(queue, f) <= self._subtree(queue, f)).only_enforce_if(~borrowing[j])
+                        model.add(self._usage_of(q, f) <= self._subtree_quota(q, f) + borrow).only_enforce_if(s)
+                model.add(self._usage_of(queue, f) <= self._subtree_quota(queue, f)).only_enforce_if(~borrowing[j])
         for u, x in enumerate(self.evict):
             by = []
             for j, s in enumerate(self.start):
@@ -149,17 +149,17 @@ class _Plain:
                     model.add_implication(by[-1], ~borrowing[j])
             model.add(x <= sum(by))
         if instance.above_nominal:
-            self._order(set(path))
+            self._add_eviction_order(set(path))
 
-    def _subtree(self, q: int, f: int) -> int:
-        from_children = sum(self._subtree(c, f) - self._local(c, f) for c in self.children[q])
+    def _subtree_quota(self, q: int, f: int) -> int:
+        from_children = sum(self._subtree_quota(c, f) - self._local_quota(c, f) for c in self.children[q])
         return int(self.instance.quota_nominal[q, f]) + from_children
 
-    def _local(self, q: int, f: int) -> int:
+    def _local_quota(self, q: int, f: int) -> int:
         lend = int(self.instance.quota_lend[q, f])
-        return 0 if lend < 0 else max(0, self._subtree(q, f) - lend)
+        return 0 if lend < 0 else max(0, self._subtree_quota(q, f) - lend)
 
-    def _usage(self, q: int, f: int, staying_unit: int = -1, with_starts: bool = True) -> Any:
+    def _usage_of(self, q: int, f: int, staying_unit: int = -1, with_starts: bool = True) -> Any:
         instance = self.instance
         usage: Any = int(instance.quota_used[q, f])
         for u, x in enumerate(self.evict):
@@ -172,25 +172,25 @@ class _Plain:
             most = int(instance.quota_used.sum() + instance.job_use.sum())
             from_children = self.model.new_int_var(0, most, "")
             self.model.add_max_equality(
-                from_children, [0, self._usage(c, f, staying_unit, with_starts) - self._local(c, f)]
+                from_children, [0, self._usage_of(c, f, staying_unit, with_starts) - self._local_quota(c, f)]
             )
             usage += from_children
         return usage
 
-    def _order(self, own: set[int]) -> None:
+    def _add_eviction_order(self, own: set[int]) -> None:
         """State rule 9: the last victim below each queue that is not above the job's."""
         instance = self.instance
         queue = int(instance.job_queue[0])
         uses = np.flatnonzero(instance.job_use[0]).tolist()
-        flavors = [f for f in uses if self._lacks(queue, f)] or uses
+        flavors = [f for f in uses if self._lacks_quota(queue, f)] or uses
         for u, x in enumerate(self.evict):
             if not instance.unit_use[u, flavors].any():
                 self.model.add(x == 0)
 
-        def last(q: int) -> dict[int, Any]:
+        def last_victims_of(q: int) -> dict[int, Any]:
             below = {u: x for u, x in enumerate(self.evict) if instance.unit_queue[u] == q}
             for c in self.children[q]:
-                below |= last(c)
+                below |= last_victims_of(c)
             if q in own:
                 return below
             last_victims = {}
@@ -199,43 +199,45 @@ class _Plain:
                 self.model.add_implication(last_victims[u], before)
                 over = [self.model.new_bool_var("") for _ in flavors]
                 for f, o in zip(flavors, over, strict=True):
-                    self.model.add(self._usage(q, f, u, with_starts=False) > self._subtree(q, f)).only_enforce_if(o)
+                    self.model.add(
+                        self._usage_of(q, f, u, with_starts=False) > self._subtree_quota(q, f)
+                    ).only_enforce_if(o)
                 self.model.add_bool_or([~last_victims[u], *over])
             for u in below:
                 self.model.add_bool_or([~self.evict[u], *last_victims.values()])
             return last_victims
 
         for root in self.children[-1]:
-            last(root)
+            last_victims_of(root)
 
-    def _lacks(self, queue: int, f: int) -> bool:
-        def usage(q: int) -> int:
+    def _lacks_quota(self, queue: int, f: int) -> bool:
+        def usage_below(q: int) -> int:
             own = int(self.instance.quota_used[q, f]) + (int(self.instance.job_use[0, f]) if q == queue else 0)
-            return own + sum(max(0, usage(c) - self._local(c, f)) for c in self.children[q])
+            return own + sum(max(0, usage_below(c) - self._local_quota(c, f)) for c in self.children[q])
 
         q, parent = queue, self.instance.quota_parent
         while q >= 0:
             borrow = 0 if parent[q] < 0 else int(self.instance.quota_borrow[q, f])
-            if borrow >= 0 and usage(q) > self._subtree(q, f) + borrow:
+            if borrow >= 0 and usage_below(q) > self._subtree_quota(q, f) + borrow:
                 return True
             q = int(parent[q])
         return False
 
 
-def _victims(plain: _Plain) -> Any:
+def _victim_count(plain: _Plain) -> Any:
     return sum(plain.evict) - sum((len(units) - 1) * plain.whole[g] for g, units in plain.members.items())
 
 
-def _most(plain: _Plain, numbers: list[int]) -> Any:
+def _largest_of_evicted(plain: _Plain, numbers: list[int]) -> Any:
     most = plain.model.new_int_var(0, max([0, *numbers]), "")
     for number, x in zip(numbers, plain.evict, strict=True):
         plain.model.add(most >= number * x)
     return most
 
 
-def _top(plain: _Plain) -> Any:
+def _top_priority(plain: _Plain) -> Any:
     distinct = sorted(set(plain.instance.unit_priority.tolist()))
-    return _most(plain, [1 + distinct.index(p) for p in plain.instance.unit_priority.tolist()])
+    return _largest_of_evicted(plain, [1 + distinct.index(p) for p in plain.instance.unit_priority.tolist()])
 
 
 def _over_budgets(plain: _Plain) -> Any:
@@ -250,12 +252,12 @@ def _over_budgets(plain: _Plain) -> Any:
 
 #: Objective -> its base value.
 OBJECTIVES: dict[str, Callable[[_Plain], Any]] = {
-    "victims": _victims,
+    "victims": _victim_count,
     "lost": lambda plain: sum(int(c) * x for c, x in zip(plain.instance.unit_lost, plain.evict, strict=True)),
-    "top_priority": _top,
+    "top_priority": _top_priority,
     "budget_violations": _over_budgets,
     "moves": lambda plain: sum(plain.move),
-    "grace": lambda plain: _most(plain, plain.instance.unit_grace.tolist()),
+    "grace": lambda plain: _largest_of_evicted(plain, plain.instance.unit_grace.tolist()),
 }
 
 

@@ -1,7 +1,7 @@
 """The admission problem as 0-1 formulas, written only from the statement (`instances/admission/judge.py`).
 
 First the least waiting rank, then the least base value among the plans of at most this rank. A number of pods is stated
-by one variable for each pod that a node could hold, a sum of quotas by its binary digits (`_quotas.py`).
+by one variable for each pod that fits on a node, a sum of quotas by its binary digits (`_quotas.py`).
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class Stated:
         self.evict = [say(f"unit {u} is evicted") for u in units]
         self.move = {u: say(f"unit {u} is moved") for u in units if int(instance.unit_movable[u])}
         self.coming: dict[int, list[tuple[list[int], int]]] = defaultdict(list)
-        self._places()
-        self._moves()
-        self._room()
-        self._evictions()
-        self.lost = self._gangs()
-        self._limits()
+        self._state_places()
+        self._state_moves()
+        self._state_room()
+        self._state_evictions()
+        self.lost = self._state_gangs()
+        self._state_limits()
         state_quotas(self.formula, instance, self.start, self.evict)
 
-    def _most(self, n: int) -> list[int]:
+    def _largest_room(self, n: int) -> list[int]:
         """Return the amounts of node n after every unit has left."""
         instance = self.instance
         most = [int(a) + int(b) for a, b in zip(instance.node_free[n], instance.node_draining[n], strict=True)]
@@ -48,10 +48,10 @@ class Stated:
                 most = [a + int(b) for a, b in zip(most, instance.pod_demand[p], strict=True)]
         return most
 
-    def _places(self) -> None:
+    def _state_places(self) -> None:
         """State rules 1 and 2."""
         instance, formula = self.instance, self.formula
-        most = [self._most(n) for n in range(len(instance.node_free))]
+        most = [self._largest_room(n) for n in range(len(instance.node_free))]
         on_node: dict[tuple[int, int], list[int]] = {}
         for k, job in enumerate(instance.shape_job.tolist()):
             count, level = int(instance.shape_count[k]), int(instance.shape_level[k])
@@ -109,7 +109,7 @@ class Stated:
                 else:
                     self.formula.implies(rule, y, in_domain[d])
 
-    def _moves(self) -> None:
+    def _state_moves(self) -> None:
         """State rule 3."""
         instance, formula = self.instance, self.formula
         pods = instance.pod_unit.tolist()
@@ -134,7 +134,7 @@ class Stated:
             if (level := int(instance.unit_level[u])) >= 0:
                 self._one_domain(f"the moved unit {u}", level, goes[u], "rule 3: a moved unit in one domain")
 
-    def _room(self) -> None:
+    def _state_room(self) -> None:
         """State rule 4."""
         instance = self.instance
         for n, coming in sorted(self.coming.items()):
@@ -158,14 +158,14 @@ class Stated:
                         terms = [(c - there, t) if t == y else (c, t) for c, t in needed]
                         self.formula.at_most(f"rule 4: {resource}", [*terms, *released_terms], 0)
 
-    def _evictions(self) -> None:
+    def _state_evictions(self) -> None:
         """State rule 5 for jobs that may evict in any case; the others are in `state_quotas`."""
         for u, x in enumerate(self.evict):
             if not any(int(self.instance.may[j, u]) == 2 for j in range(len(self.start))):
                 by = [s for j, s in enumerate(self.start) if int(self.instance.may[j, u]) == 1]
                 self.formula.at_least("rule 5: who may evict whom", [*((1, s) for s in by), (-1, x)], 0)
 
-    def _gangs(self) -> list[tuple[int, int]]:
+    def _state_gangs(self) -> list[tuple[int, int]]:
         """State rule 6; return (variable, units) of each gang of several units: 1 if all are evicted."""
         instance, formula = self.instance, self.formula
         pods = Counter(instance.pod_unit.tolist())
@@ -186,7 +186,7 @@ class Stated:
             gangs.append((whole, len(units)))
         return gangs
 
-    def _limits(self) -> None:
+    def _state_limits(self) -> None:
         """State rule 7."""
         instance = self.instance
         for h, remaining in enumerate(instance.limit_left.tolist()):
@@ -203,7 +203,7 @@ class Stated:
                     terms = [(d - remaining, t) if t == s else (d, t) for d, t in use]
                     self.formula.at_most("rule 7: limits", [*terms, *released], 0)
 
-    def rank(self) -> Cost:
+    def waiting_rank(self) -> Cost:
         """Return the waiting rank (rule 10): the sum of all weights, less those of the jobs that start."""
         weights = self.instance.waiting_weight.tolist()
         return [(-int(w), s) for w, s in zip(weights, self.start, strict=True)], sum(weights)
@@ -215,23 +215,23 @@ def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
     Their values add up to the objective: a plan of a larger rank is worse by D, and D exceeds every base value.
     """
     first = Stated("the least waiting rank, times D", instance)
-    terms, total = first.rank()
-    first.formula.optimise(terms, offset=total, weight=1 + _largest(instance, objective))
-    rank = _rank_of(instance, plan)
+    terms, total = first.waiting_rank()
+    first.formula.optimise(terms, offset=total, weight=1 + _largest_base_value(instance, objective))
+    rank = _rank_of_plan(instance, plan)
     then = Stated(f"the least {objective} where the waiting rank is at most {rank}", instance)
-    then.formula.at_most("no larger waiting rank than must be", then.rank()[0], rank - total)
+    then.formula.at_most("no larger waiting rank than must be", then.waiting_rank()[0], rank - total)
     then.formula.optimise(BASES[objective][1](then))
     return [first.formula, then.formula]
 
 
-def _rank_of(instance: Instance, plan: Plan) -> int:
+def _rank_of_plan(instance: Instance, plan: Plan) -> int:
     weights = zip(instance.waiting_weight.tolist(), plan.start.tolist(), strict=True)
     return sum(weight for weight, starts in weights if not starts)
 
 
 def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) -> list[str]:
     """Explain why the two minima add up to the least value of all."""
-    rank, largest = _rank_of(instance, plan), _largest(instance, objective)
+    rank, largest = _rank_of_plan(instance, plan), _largest_base_value(instance, objective)
     return [
         f"The waiting rank is {rank}, and in no plan less. No base value is above {largest}: a plan of a larger rank "
         f"is worse by at least D = {largest + 1} and better by at most {largest}. Where the rank is {rank}, the least "
@@ -239,25 +239,25 @@ def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) ->
     ]
 
 
-def _able(instance: Instance) -> list[int]:
+def _evictable_units(instance: Instance) -> list[int]:
     return [u for u in range(len(instance.unit_group)) if any(int(row[u]) for row in instance.may)]
 
 
-def _levels(instance: Instance) -> list[int]:
+def _priority_levels(instance: Instance) -> list[int]:
     """Return the position of each unit's priority among the distinct ones, from 1."""
     priorities = instance.unit_priority.tolist()
     distinct = sorted(set(priorities))
     return [1 + distinct.index(p) for p in priorities]
 
 
-def _largest(instance: Instance, objective: str) -> int:
+def _largest_base_value(instance: Instance, objective: str) -> int:
     """Return an upper limit of all base values; D is one more."""
     return BASES[objective][0](instance)
 
 
 def _over_budgets(instance: Instance) -> int:
     movable = {u for u, can in enumerate(instance.unit_movable.tolist()) if can}
-    pods = [p for p, u in enumerate(instance.pod_unit.tolist()) if u in movable | set(_able(instance))]
+    pods = [p for p, u in enumerate(instance.pod_unit.tolist()) if u in movable | set(_evictable_units(instance))]
     budgets = zip(instance.pod_budget, instance.budget_left.tolist(), strict=True)
     return sum(max(0, sum(int(covers[p]) for p in pods) - remaining) for covers, remaining in budgets)
 
@@ -278,42 +278,47 @@ def _budget_terms(stated: Stated) -> list[Term]:
     return terms
 
 
-def _victims(stated: Stated) -> list[Term]:
+def _victim_terms(stated: Stated) -> list[Term]:
     return [(1, x) for x in stated.evict]
 
 
-def _lost(stated: Stated) -> list[Term]:
+def _loss_terms(stated: Stated) -> list[Term]:
     return [(int(loss), x) for loss, x in zip(stated.instance.unit_lost, stated.evict, strict=True)]
 
 
-def _top(stated: Stated) -> list[Term]:
-    levels = dict(zip(stated.evict, _levels(stated.instance), strict=True))
+def _top_priority_terms(stated: Stated) -> list[Term]:
+    levels = dict(zip(stated.evict, _priority_levels(stated.instance), strict=True))
     return stated.formula.levels("the highest level of priority", levels)
 
 
-def _grace(stated: Stated) -> list[Term]:
+def _grace_terms(stated: Stated) -> list[Term]:
     graces = {x: int(g) for x, g in zip(stated.evict, stated.instance.unit_grace, strict=True)}
     return stated.formula.levels("the longest grace period", graces)
 
 
-def _moved(stated: Stated) -> list[Term]:
+def _move_terms(stated: Stated) -> list[Term]:
     return [(1, m) for m in stated.move.values()]
 
 
-def _cost(terms: Callable[[Stated], list[Term]], stated: Stated) -> Cost:
+def _binary_cost(terms: Callable[[Stated], list[Term]], stated: Stated) -> Cost:
     return terms(stated), 0
 
 
 #: Objective -> upper limit of its base values, and the terms of the base value.
 BASES: dict[str, tuple[Callable[[Instance], int], Callable[[Stated], list[Term]]]] = {
-    "victims": (lambda one: len(_able(one)), _victims),
-    "lost": (lambda one: sum(int(one.unit_lost[u]) for u in _able(one)), _lost),
-    "top_priority": (lambda one: max((_levels(one)[u] for u in _able(one)), default=0), _top),
+    "victims": (lambda one: len(_evictable_units(one)), _victim_terms),
+    "lost": (lambda one: sum(int(one.unit_lost[u]) for u in _evictable_units(one)), _loss_terms),
+    "top_priority": (
+        lambda one: max((_priority_levels(one)[u] for u in _evictable_units(one)), default=0),
+        _top_priority_terms,
+    ),
     "budget_violations": (_over_budgets, _budget_terms),
-    "moves": (lambda one: int(one.unit_movable.sum()), _moved),
-    "grace": (lambda one: max((int(one.unit_grace[u]) for u in _able(one)), default=0), _grace),
+    "moves": (lambda one: int(one.unit_movable.sum()), _move_terms),
+    "grace": (lambda one: max((int(one.unit_grace[u]) for u in _evictable_units(one)), default=0), _grace_terms),
 }
-FRONTS = Fronts(Stated, {name: functools.partial(_cost, terms) for name, (_, terms) in BASES.items()}, Stated.rank)
+FRONTS = Fronts(
+    Stated, {name: functools.partial(_binary_cost, terms) for name, (_, terms) in BASES.items()}, Stated.waiting_rank
+)
 TRANSLATION = Translation(
     "admission.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims, FRONTS
 )

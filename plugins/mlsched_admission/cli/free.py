@@ -23,10 +23,10 @@ def free(states: Sequence[Path], request: str, time_limit: float | None, seed: i
         raise InvalidInput(f"--free: {request!r}, expected LEVEL=NUMBER; write node=4 or rack=2")
     with waiting("freeing", time_limit), only_documents():
         freeing = mlsched_admission.free_nodes(*states, level=level, most=int(number), time_limit=time_limit, seed=seed)
-    emit(as_json, freeing.to_json, lambda: _screen(freeing))
+    emit(as_json, freeing.to_json, lambda: _lines_of_screen(freeing))
 
 
-def _screen(freeing: Freeing) -> list[Any]:
+def _lines_of_screen(freeing: Freeing) -> list[Any]:
     document = freeing.to_json()
     rows = [
         [

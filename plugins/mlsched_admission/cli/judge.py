@@ -136,19 +136,21 @@ def judge(
             seed=seed,
         )
     if output is not None:
-        api.save(_shared(judgement, anonymous).instance, output)
+        api.save(_judgement_for_files(judgement, anonymous).instance, output)
     certificate, unproved = (
-        (None, None) if certify is None else _certified(_shared(judgement, anonymous), certify, time_limit)
+        (None, None)
+        if certify is None
+        else _certify_front(_judgement_for_files(judgement, anonymous), certify, time_limit)
     )
     document = lambda: {**judgement.to_json(), **({} if certificate is None else {"certificate": certificate})}  # noqa: E731
-    emit(as_json, document, lambda: _screen(judgement, certificate))
+    emit(as_json, document, lambda: _lines_of_screen(judgement, certificate))
     if unproved is not None:
         raise unproved
     if not judgement.accepted:
-        raise ChecksFailed(f"{judgement.verdict.kind}: {one_line(_sentence(judgement), 200)}")
+        raise ChecksFailed(f"{judgement.verdict.kind}: {one_line(_verdict_sentence(judgement), 200)}")
 
 
-def _shared(judgement: Judgement, anonymous: bool) -> Judgement:
+def _judgement_for_files(judgement: Judgement, anonymous: bool) -> Judgement:
     """Return the judgement for files: with --anonymous, of an instance without names."""
     if not anonymous:
         return judgement
@@ -159,7 +161,7 @@ def _shared(judgement: Judgement, anonymous: bool) -> Judgement:
     return replace(judgement, instance=without_names(judgement.instance))
 
 
-def _certified(
+def _certify_front(
     judgement: Judgement, folder: Path, time_limit: float | None
 ) -> tuple[dict[str, Any] | None, MlschedError | None]:
     """Prove the front in a folder; return the proof or None, and the reason of a failure."""
@@ -174,21 +176,30 @@ def _certified(
     return document(folder, checked), None
 
 
-def _screen(judgement: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
-    rows = [("asked", _jobs(judgement))]
+def _lines_of_screen(judgement: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
+    rows = [("asked", _requested_jobs(judgement))]
     if judgement.decision is not None:
-        rows += _verdict(judgement)
+        rows += _verdict_rows(judgement)
     rows += [("why it waits", judgement.why)] if judgement.why else []
     if certificate is not None:
         folder = certificate["folder"]
         rows.append(("certificate", f"{folder}: certified: the front below is whole; mlsched check {folder}"))
     basis = [("read", line) for line in judgement.read]
-    basis += _cut([("assumed", line) for line in judgement.assumed])
-    basis += _cut([("not modelled", f"{job}: {line}") for job, lines in judgement.unmodelled.items() for line in lines])
-    return [_grid(rows), *_front(judgement), *_cycle(judgement), _grid(_needs(judgement)), "", _grid(basis)]
+    basis += _first_lines([("assumed", line) for line in judgement.assumed])
+    basis += _first_lines(
+        [("not modelled", f"{job}: {line}") for job, lines in judgement.unmodelled.items() for line in lines]
+    )
+    return [
+        _label_grid(rows),
+        *_front_table(judgement),
+        *_cycle_table(judgement),
+        _label_grid(_needed_changes(judgement)),
+        "",
+        _label_grid(basis),
+    ]
 
 
-def _cycle(judgement: Judgement) -> list[Any]:
+def _cycle_table(judgement: Judgement) -> list[Any]:
     """Return the outcome of every waiting job in a complete cycle, preemptors first."""
     if judgement.cycle is None or len(judgement.cycle) < 2:
         return []
@@ -207,27 +218,29 @@ def _cycle(judgement: Judgement) -> list[Any]:
     return [outcomes, f"and {more} more waiting jobs (--json lists them)"] if more > 0 else [outcomes]
 
 
-def _verdict(judgement: Judgement) -> list[tuple[str, str]]:
+def _verdict_rows(judgement: Judgement) -> list[tuple[str, str]]:
     verdict = judgement.verdict
-    rows = [("decision", f"{judgement.decision}: evicts {short_list(_gone(judgement, verdict.evict))}")]
-    rows.append(("verdict", f"{verdict.kind.upper()}: {_sentence(judgement)}"))
+    rows = [("decision", f"{judgement.decision}: evicts {short_list(_evicted_names(judgement, verdict.evict))}")]
+    rows.append(("verdict", f"{verdict.kind.upper()}: {_verdict_sentence(judgement)}"))
     if len({why for _, why in verdict.ineligible}) > 1:  # the verdict has one reason only
         others = verdict.ineligible[1:MOST_NAMES]
-        rows += [("", f"{named(judgement.instance.unit_names, [u])[0]}: {why}") for u, why in others]
+        rows += [("", f"{names_of(judgement.instance.unit_names, [u])[0]}: {why}") for u, why in others]
     if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
         plan = verdict.witness.plan
         moved_units = judgement.instance.moved(plan.move)
-        moves = f", moves {short_list(named(judgement.instance.unit_names, moved_units))}" if moved_units else ""
-        rows.append(("instead", f"evicts {short_list(_gone(judgement, plan.evict.nonzero()[0].tolist()))}{moves}"))
+        moves = f", moves {short_list(names_of(judgement.instance.unit_names, moved_units))}" if moved_units else ""
+        rows.append(
+            ("instead", f"evicts {short_list(_evicted_names(judgement, plan.evict.nonzero()[0].tolist()))}{moves}")
+        )
     return [*rows, ("proof", verdict.proof)] if verdict.proof else rows
 
 
-def _sentence(judgement: Judgement) -> str:
+def _verdict_sentence(judgement: Judgement) -> str:
     """Return the verdict's sentence, which may begin with its kind."""
     return judgement.verdict.sentence.removeprefix(f"{judgement.verdict.kind}: ")
 
 
-def _grid(rows: list[tuple[str, str]]) -> Any:
+def _label_grid(rows: list[tuple[str, str]]) -> Any:
     """Return labels, each once, and their texts, wrapped."""
     from rich.table import Table
     from rich.text import Text
@@ -241,12 +254,12 @@ def _grid(rows: list[tuple[str, str]]) -> Any:
     return grid
 
 
-def _cut(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _first_lines(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     more = len(rows) - MOST_LINES
     return rows if more <= 0 else [*rows[:MOST_LINES], (rows[0][0], f"and {more} more (--json lists them)")]
 
 
-def _gone(judgement: Judgement, units: Iterable[int]) -> list[str]:
+def _evicted_names(judgement: Judgement, units: Iterable[int]) -> list[str]:
     """Return the names of evicted units; a completely evicted gang by its own name, once."""
     instance, leaving = judgement.instance, set(units)
     names: dict[str, None] = {}
@@ -254,15 +267,15 @@ def _gone(judgement: Judgement, units: Iterable[int]) -> list[str]:
         gang = int(instance.unit_group[unit])
         whole = (instance.unit_group == gang).nonzero()[0].tolist()
         is_gang = len(whole) > 1 and leaving.issuperset(whole) and instance.group_names
-        names[instance.group_names[gang] if is_gang else named(instance.unit_names, [unit])[0]] = None
+        names[instance.group_names[gang] if is_gang else names_of(instance.unit_names, [unit])[0]] = None
     return list(names)
 
 
-def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+def names_of(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
     """Return the names of these numbers, as in the documents; imported when first needed."""
     from mlsched_admission.api import judgement
 
-    return judgement.named(names, numbers)
+    return judgement.names_of(names, numbers)
 
 
 def short_list(names: list[str]) -> str:
@@ -273,16 +286,16 @@ def short_list(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _jobs(judgement: Judgement) -> str:
+def _requested_jobs(judgement: Judgement) -> str:
     instance = judgement.instance
     jobs = list(judgement.needs.jobs or range(len(instance.job_priority)))
-    names = named(instance.job_names, jobs)
+    names = names_of(instance.job_names, jobs)
     return short_list(
         [f"{name} (priority {int(instance.job_priority[j])})" for name, j in zip(names, jobs, strict=True)]
     )
 
 
-def _needs(judgement: Judgement) -> list[tuple[str, str]]:
+def _needed_changes(judgement: Judgement) -> list[tuple[str, str]]:
     """Return the changes with which the jobs start without evictions."""
     label, needs = "it would take", judgement.needs
     if needs.starts_now:
@@ -298,7 +311,7 @@ def _needs(judgement: Judgement) -> list[tuple[str, str]]:
     return rows or [(label, "no change was found within the limits; give it more time")]
 
 
-def _front(judgement: Judgement) -> list[Any]:
+def _front_table(judgement: Judgement) -> list[Any]:
     """Return the undominated plans, one row each."""
     verdict = judgement.verdict
     if not verdict.front:
@@ -311,7 +324,7 @@ def _front(judgement: Judgement) -> list[Any]:
         ]
         start = point.plan.start[list(judgement.needs.jobs)]
         waits = "" if start.all() else " (not all start)" if start.any() else " (nothing starts)"
-        evicted_names = short_list(_gone(judgement, point.plan.evict.nonzero()[0].tolist()))
+        evicted_names = short_list(_evicted_names(judgement, point.plan.evict.nonzero()[0].tolist()))
         rows.append([f"{evicted_names}{mark}{waits}", *figures])
     title = "front" + (", complete" if verdict.complete else ", as far as it was found")
     title += " in the model, which leaves a feature out" if judgement.unmodelled else ""

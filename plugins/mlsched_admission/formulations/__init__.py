@@ -1,7 +1,7 @@
 """One integer program of admission, for CP-SAT and for HiGHS, with equal nodes merged."""
 
 from mlsched.core.models import Group, Models
-from mlsched_admission.formulations._model import OBJECTIVES
+from mlsched_admission.formulations._objectives import OBJECTIVES
 from mlsched_admission.formulations.highs import model
 
 _QUEUE = ("queue", "flavor")

@@ -40,7 +40,7 @@ class Place:
 class Kind:
     """Equal pods of alike movable units: same demand, same set of nodes.
 
-    units: the alike units. demand: of one pod. pods: those of all units, unit by unit.
+    units: the alike units. demand: of one pod. pods: pods of all units, unit by unit.
     """
 
     units: tuple[int, ...]
@@ -106,7 +106,7 @@ def alike_jobs(instance: Instance) -> dict[int, list[int]]:
     return {members[0]: members for members in alike.values()}
 
 
-def places(
+def places_of_nodes(
     instance: Instance,
     kinds: list[Kind],
     released: Released,

@@ -40,7 +40,7 @@ class Pool:
     kinds: tuple[int, ...]
 
 
-def pools(instance: Instance, shapes: Sequence[int], kinds: Sequence[Kind], released: Released) -> list[Pool]:
+def pools_of_nodes(instance: Instance, shapes: Sequence[int], kinds: Sequence[Kind], released: Released) -> list[Pool]:
     """Return the pools of at least two nodes; each other node is a separate place.
 
     shapes: indices of the counted shapes. released: node -> unit -> released amounts.
@@ -62,11 +62,11 @@ def pools(instance: Instance, shapes: Sequence[int], kinds: Sequence[Kind], rele
         comers = tuple(i for i, row in enumerate(moves) if row[nodes[0]])
         if len(nodes) > 1 and (here or comers):
             demands = [instance.shape_demand[k] for k in here] + [np.array(kinds[i].demand) for i in comers]
-            suitable += _pools_of(instance, room, nodes, here, comers, np.array(demands), released)
+            suitable += _pools_of_class(instance, room, nodes, here, comers, np.array(demands), released)
     return suitable
 
 
-def _pools_of(
+def _pools_of_class(
     instance: Instance,
     room: IntArray,
     nodes: Sequence[int],

@@ -14,17 +14,17 @@ from mlsched_admission.instances.quotas import Quotas, within_limits
 MOST = 500
 
 
-def spared(instance: Instance, plan: Plan) -> Plan:
+def without_needless_changes(instance: Instance, plan: Plan) -> Plan:
     """Return the plan without unnecessary moves and victims (lost gangs, and single units of others).
 
     Units of the highest priority with the largest loss are spared first. Objectives never get worse: a lost gang stays
     lost, is spared completely, or is left with one victim.
     """
-    plan = _unmoved(instance, plan)
+    plan = _without_needless_moves(instance, plan)
     evicted = np.flatnonzero(plan.evict).tolist()
     if not evicted or len(evicted) > MOST:
         return plan
-    room = _room(instance, plan)
+    room = _remaining_room(instance, plan)
     gangs: dict[int, list[int]] = defaultdict(list)
     for u in evicted:
         gangs[int(instance.unit_group[u])].append(u)
@@ -34,10 +34,10 @@ def spared(instance: Instance, plan: Plan) -> Plan:
     quotas = Quotas(instance)
     leaving = set(evicted)
     for bundle in bundles:
-        for staying in _choices(instance, bundle):
-            back = _amounts(instance, staying)
+        for staying in _spared_choices(instance, bundle):
+            back = _amounts_by_node(instance, staying)
             fits = all((room[n] >= amounts).all() for n, amounts in back.items() if n in room)
-            if fits and _allowed(instance, quotas, plan, leaving - set(staying)):
+            if fits and _keeps_quotas(instance, quotas, plan, leaving - set(staying)):
                 leaving -= set(staying)
                 for n, amounts in back.items():
                     if n in room:
@@ -52,7 +52,7 @@ def spared(instance: Instance, plan: Plan) -> Plan:
     return smaller if not instance.above_nominal or not instance.violations(smaller) else plan
 
 
-def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
+def _spared_choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
     """Return the spared units of a bundle to try: all; or all but one, if a gang may lose that."""
     if len(bundle) == 1:
         return [bundle]
@@ -61,12 +61,12 @@ def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
     return [bundle, *([u for u in bundle if u != v] for v, size in zip(bundle, sizes, strict=True) if size <= spare)]
 
 
-def _unmoved(instance: Instance, plan: Plan) -> Plan:
+def _without_needless_moves(instance: Instance, plan: Plan) -> Plan:
     """Return the plan without moves of units that can stay: the largest stay first."""
     moved_units = instance.moved(plan.move)
     if not moved_units or len(moved_units) > MOST:
         return plan
-    room = _room(instance, plan)
+    room = _remaining_room(instance, plan)
     move = plan.move.copy()
     # A node may be as full as before if its arrivals leave again.
     for u in sorted(moved_units, key=lambda u: -int((instance.pod_unit == u).sum())):
@@ -83,7 +83,7 @@ def _unmoved(instance: Instance, plan: Plan) -> Plan:
     return plan.replace(move=move)
 
 
-def _amounts(instance: Instance, units: list[int]) -> dict[int, IntArray]:
+def _amounts_by_node(instance: Instance, units: list[int]) -> dict[int, IntArray]:
     """Return node -> the amounts of these units there."""
     by_node: dict[int, IntArray] = {}
     for p in np.flatnonzero(np.isin(instance.pod_unit, units)).tolist():
@@ -92,7 +92,7 @@ def _amounts(instance: Instance, units: list[int]) -> dict[int, IntArray]:
     return by_node
 
 
-def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
+def _remaining_room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
     """Return the remaining amounts on each node with arrivals."""
     coming = plan.place.sum(axis=0) if plan.place.size else np.zeros(len(instance.node_free), dtype=np.int64)
     changed_nodes = {int(n) for n in np.flatnonzero(coming)} | {int(n) for n in plan.move if n >= 0}
@@ -107,15 +107,15 @@ def _room(instance: Instance, plan: Plan) -> dict[int, IntArray]:
     return room
 
 
-def _allowed(instance: Instance, quotas: Quotas, plan: Plan, leaving: set[int]) -> bool:
+def _keeps_quotas(instance: Instance, quotas: Quotas, plan: Plan, leaving: set[int]) -> bool:
     """Return whether limits, quotas and bans on borrowing are satisfied if only these units are evicted."""
     starting, evicted = np.flatnonzero(plan.start).tolist(), sorted(leaving)
     if not within_limits(instance, starting, evicted):
         return False
     if not instance.job_use.size:
         return True
-    own = quotas.changed(starting, evicted)
-    if not all(quotas.fits(own, j).all() for j in starting):
+    own = quotas.changed_use(starting, evicted)
+    if not all(quotas.fitting_flavors(own, j).all() for j in starting):
         return False
     strict = [j for j in starting if (instance.may[j, evicted] == 2).any()]
     return not any(quotas.borrows(own, j) for j in strict)

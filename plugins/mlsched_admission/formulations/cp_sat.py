@@ -6,7 +6,9 @@ from typing import Any
 
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.registry import model_builder
-from mlsched_admission.formulations._model import OBJECTIVES, Model
+from mlsched_admission.formulations._model import Model
+from mlsched_admission.formulations._objectives import OBJECTIVES, sums_of_objectives
+from mlsched_admission.formulations._plans import formulation_of
 from mlsched_admission.formulations._program import Sum
 from mlsched_admission.instances import Instance
 
@@ -23,7 +25,7 @@ def build(
     from ortools.sat.python import cp_model
 
     program = Model(instance, merge=merge)
-    sums = program.sums(objectives)
+    sums = sums_of_objectives(program, objectives)
     cp = cp_model.CpModel()
     ends = zip(program.program.low, program.program.high, strict=True)
     variables = [cp.new_int_var(low, high, f"v{v}") for v, (low, high) in enumerate(ends)]
@@ -35,4 +37,4 @@ def build(
     for row in program.program.rows:
         cp.add(expressed(row.left) <= row.most)
 
-    return program.formulation(cp, variables, sums, expressed, PARAMETERS)
+    return formulation_of(program, cp, variables, sums, expressed, PARAMETERS)

@@ -10,7 +10,9 @@ from typing import Any
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.models import FAST, Size, index_of
 from mlsched.core.registry import model_builder
-from mlsched_admission.formulations._model import OBJECTIVES, Model
+from mlsched_admission.formulations._model import Model
+from mlsched_admission.formulations._objectives import OBJECTIVES, sums_of_objectives
+from mlsched_admission.formulations._plans import formulation_of
 from mlsched_admission.formulations._program import Sum
 from mlsched_admission.instances import Instance
 
@@ -21,26 +23,26 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
 
     Rows are divided by the greatest common divisor of their coefficients: amounts in bytes are then small numbers.
     """
-    return _written(Model(instance), objectives, FAST)
+    return _write_in_pyomo(Model(instance), objectives, FAST)
 
 
 def model(instance: Instance, objectives: tuple[str, ...], size: Size) -> Formulation:
     """Return the program of `_model`'s docstring, for users."""
-    return _written(Model(instance, complete=size.complete), objectives, size)
+    return _write_in_pyomo(Model(instance, complete=size.complete), objectives, size)
 
 
-def _written(integer_program: Model, objectives: tuple[str, ...], size: Size) -> Formulation:
+def _write_in_pyomo(integer_program: Model, objectives: tuple[str, ...], size: Size) -> Formulation:
     """Write a program in Pyomo, its variables and rows in their groups."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     mip, program = pyo.ConcreteModel(), integer_program.program
-    sums = integer_program.sums(objectives)
+    sums = sums_of_objectives(integer_program, objectives)
     size.check(len(program.names))
     ends = dict(zip(program.names, zip(program.low, program.high, strict=True), strict=True))
     for group in dict.fromkeys(group for group, _ in program.names):
         own = {index: both for (other, index), both in ends.items() if other == group}
-        bounds = functools.partial(_ends, own)
+        bounds = functools.partial(_variable_bounds, own)
         setattr(mip, group, pyo.Var(list(own), domain=pyo.Integers, bounds=bounds))
     variables = [getattr(mip, group)[index] for group, index in program.names]
 
@@ -56,9 +58,9 @@ def _written(integer_program: Model, objectives: tuple[str, ...], size: Size) ->
         group, index = row.name
         getattr(mip, group)[index_of(index)] = expressed(divided) <= row.most // divisor
 
-    return integer_program.formulation(mip, variables, sums, expressed)
+    return formulation_of(integer_program, mip, variables, sums, expressed)
 
 
-def _ends(own: Mapping[tuple[Any, ...], tuple[int, int]], _: Any, *index: Any) -> tuple[int, int]:
+def _variable_bounds(own: Mapping[tuple[Any, ...], tuple[int, int]], _: Any, *index: Any) -> tuple[int, int]:
     """Return the bounds of a variable by its index."""
     return own[index]

@@ -4,7 +4,7 @@ The cluster is one domain: all evictable units leave, and the job is placed. The
 its places: first those whose eviction violates a disruption budget, then the most important: higher priority, gangs
 before single units, longer running. The proposal itself declares that this is not optimal.
 
-Left out: delayed preemption and nominations. Pods go to the fullest nodes that hold them, counted with all units
+Left out: delayed preemption and nominations. Pods go to the fullest nodes with room, counted with all units
 present: the proposal leaves the places to the scheduler.
 """
 
@@ -24,21 +24,21 @@ SOURCE = "Kubernetes, KEP-5710"
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Place the job with all lower units gone, then reprieve budgets' pods and the most important ones."""
     room = Room(instance)
-    for j in room.queue():
+    for j in room.jobs_by_priority():
         if room.starts_as_it_is(j):
             continue
-        able = _closed(room, room.candidates(j))
-        places = room.places(j, able) if room.within(j, able) else None
+        able = _without_protected_gangs(room, room.candidates(j))
+        places = room.places_of_job(j, able) if room.keeps_quotas(j, able) else None
         if places is not None:
-            room.start(j, places, _reprieved(room, j, able, places))
+            room.start_job(j, places, _reprieved(room, j, able, places))
     return room.plan()
 
 
-def _closed(room: Room, units: list[int]) -> set[int]:
+def _without_protected_gangs(room: Room, units: list[int]) -> set[int]:
     """Return the units, less those whose eviction would take protected gang members."""
     able = set(units)
     for group in {int(room.instance.unit_group[u]) for u in units}:
-        if not room.whole(able & set(room.gangs[group])) <= set(units):
+        if not room.complete_gangs(able & set(room.gangs[group])) <= set(units):
             able -= set(room.gangs[group])
     return able
 
@@ -56,14 +56,16 @@ def _reprieved(room: Room, j: int, able: set[int], places: Places) -> set[int]:
     for k, counts in places.items():
         needed += counts[:, None] * instance.shape_demand[k][None, :]
     busy = np.asarray(needed.any(axis=1))
-    leaving, spare = set(able), room.released(able) - needed
+    leaving, spare = set(able), room.free_after(able) - needed
     for u in sorted(able, key=importance):
         leaving.discard(u)
         gang, pods = room.gangs[int(instance.unit_group[u])], room.pods[u]
         hosts, before = instance.pod_node[pods], spare[instance.pod_node[pods]]
         np.subtract.at(spare, hosts, instance.pod_demand[pods])
-        fits = bool((spare[hosts[busy[hosts]]] >= 0).all()) and room.whole(leaving.intersection(gang)) <= leaving
-        if not (fits and room.within(j, leaving)):
+        fits = (
+            bool((spare[hosts[busy[hosts]]] >= 0).all()) and room.complete_gangs(leaving.intersection(gang)) <= leaving
+        )
+        if not (fits and room.keeps_quotas(j, leaving)):
             leaving.add(u)
             spare[hosts] = before
     return leaving

@@ -26,14 +26,14 @@ SOURCE = "Kubernetes, defaultpreemption"
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Pod by pod: the node whose victims matter least, by budgets, priorities, number and age."""
     room = Room(instance)
-    for j in room.queue():
-        if not room.starts_as_it_is(j) and (solution := _pods(room, j)) is not None:
+    for j in room.jobs_by_priority():
+        if not room.starts_as_it_is(j) and (solution := _place_pod_by_pod(room, j)) is not None:
             leaving, places = solution
-            room.start(j, places, leaving)
+            room.start_job(j, places, leaving)
     return room.plan()
 
 
-def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
+def _place_pod_by_pod(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
     """Return victims and places of all pods, one after another."""
     instance, leaving = room.instance, set[int]()
     places: dict[int, IntArray] = {}
@@ -41,8 +41,8 @@ def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
     for k in np.flatnonzero(instance.shape_job == j).tolist():
         places[k] = np.zeros(len(room.free), dtype=np.int64)
         for _ in range(int(instance.shape_count[k])):
-            able = _open(instance, k, places[k])
-            free = room.released(leaving) - arrivals
+            able = _nodes_for_one_more(instance, k, places[k])
+            free = room.free_after(leaving) - arrivals
             demand = instance.shape_demand[k]
             fits = np.flatnonzero(able & ((free >= demand) | (demand == 0)).all(axis=1))
             if fits.size:
@@ -51,18 +51,18 @@ def _pods(room: Room, j: int) -> tuple[set[int], dict[int, IntArray]] | None:
                 choices = [
                     (c, n)
                     for n in np.flatnonzero(able).tolist()
-                    if (c := _victims(room, j, k, n, leaving, arrivals)) is not None
+                    if (c := _victims_on_node(room, j, k, n, leaving, arrivals)) is not None
                 ]
                 if not choices:
                     return None
-                victims, n = min(choices, key=lambda choice: (_cost(instance, choice[0]), choice[1]))
-                leaving = room.whole(leaving | set(victims))
+                victims, n = min(choices, key=lambda choice: (_node_key(instance, choice[0]), choice[1]))
+                leaving = room.complete_gangs(leaving | set(victims))
             places[k][n] += 1
             arrivals[n] += instance.shape_demand[k]
     return leaving, places
 
 
-def _open(instance: Instance, k: int, placed: IntArray) -> IntArray:
+def _nodes_for_one_more(instance: Instance, k: int, placed: IntArray) -> IntArray:
     """Return nodes that may take one more pod of the shape, in the domain of the placed pods."""
     able = instance.shape_nodes[k] == 1
     if spread := int(instance.shape_spread[k]):
@@ -77,15 +77,15 @@ def _open(instance: Instance, k: int, placed: IntArray) -> IntArray:
     return np.asarray(able)
 
 
-def _victims(room: Room, j: int, k: int, n: int, leaving: set[int], arrivals: IntArray) -> list[int] | None:
+def _victims_on_node(room: Room, j: int, k: int, n: int, leaving: set[int], arrivals: IntArray) -> list[int] | None:
     """Return the pod's victims on a node; None if it never fits there."""
     instance, demand = room.instance, room.instance.shape_demand[k]
     there = {int(u) for u in instance.pod_unit[instance.pod_node == n]} - leaving
     able = [u for u in room.candidates(j) if u in there]
 
     def fits(out: set[int]) -> bool:
-        everyone = room.whole(leaving | out)
-        return bool((room.released(everyone)[n] - arrivals[n] >= demand).all()) and room.within(j, everyone)
+        everyone = room.complete_gangs(leaving | out)
+        return bool((room.free_after(everyone)[n] - arrivals[n] >= demand).all()) and room.keeps_quotas(j, everyone)
 
     if not fits(set(able)):
         return None
@@ -110,7 +110,7 @@ def _violating(instance: Instance, units: list[int]) -> set[int]:
     return violators
 
 
-def _cost(instance: Instance, victims: list[int]) -> tuple[int, int, int, int, int]:
+def _node_key(instance: Instance, victims: list[int]) -> tuple[int, int, int, int, int]:
     """Return the sort key of nodes, the smallest first."""
     if not victims:
         return (0, -(2**62), 0, 0, 0)

@@ -11,7 +11,7 @@ with borrowing, then without.
 
 Left out: fair sharing (config.fairSharing, AdmissionFairSharing), candidates whose eviction has begun (they count as
 gone), several flavors per resource (the instance names one), and the node order of topology-aware scheduling: pods go
-to the fullest nodes that hold them.
+to the fullest nodes with room.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SOURCE = "Kueue, pkg/scheduler/preemption"
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Take candidates in Kueue's order until the job fits, then put back unneeded ones."""
     room = Room(instance)
-    for j in room.queue():
+    for j in room.jobs_by_priority():
         if not room.starts_as_it_is(j):
-            _preempt(room, j)
+            _start_by_preemption(room, j)
     return room.plan()
 
 
-def _preempt(room: Room, j: int) -> None:
+def _start_by_preemption(room: Room, j: int) -> None:
     instance, queue = room.instance, int(room.instance.job_queue[j])
     flavors = room.quotas.contested(j)
     candidates = room.candidates(j)
@@ -53,14 +53,14 @@ def _preempt(room: Room, j: int) -> None:
         attempts = [True, False]
     for borrowing in attempts:
         able = [u for u in candidates if not borrowing or instance.may[j, u] == 1]
-        if _attempt(room, j, able, flavors, borrowing):
+        if _attempt_preemption(room, j, able, flavors, borrowing):
             return
 
 
-def _attempt(room: Room, j: int, order: list[int], flavors: IntArray, borrowing: bool) -> bool:
+def _attempt_preemption(room: Room, j: int, order: list[int], flavors: IntArray, borrowing: bool) -> bool:
     def fits(victims: list[int]) -> bool:
-        leaving = room.whole(victims)
-        return room.within(j, leaving, borrowing=borrowing) and room.places(j, leaving) is not None
+        leaving = room.complete_gangs(victims)
+        return room.keeps_quotas(j, leaving, borrowing=borrowing) and room.places_of_job(j, leaving) is not None
 
     targets: list[int] = []
     leaving: set[int] = set()
@@ -68,7 +68,7 @@ def _attempt(room: Room, j: int, order: list[int], flavors: IntArray, borrowing:
         if u in leaving or not _above_quota(room, j, u, leaving, flavors):
             continue
         targets.append(u)
-        leaving = room.whole(targets)
+        leaving = room.complete_gangs(targets)
         if fits(targets):
             break
     else:
@@ -76,9 +76,9 @@ def _attempt(room: Room, j: int, order: list[int], flavors: IntArray, borrowing:
     for u in reversed(targets[:-1]):
         if fits([v for v in targets if v != u]):
             targets.remove(u)
-    leaving = room.whole(targets)
-    places = room.places(j, leaving)
-    return places is not None and room.start(j, places, leaving)
+    leaving = room.complete_gangs(targets)
+    places = room.places_of_job(j, leaving)
+    return places is not None and room.start_job(j, places, leaving)
 
 
 def _above_quota(room: Room, j: int, u: int, leaving: set[int], flavors: IntArray) -> bool:
@@ -87,7 +87,7 @@ def _above_quota(room: Room, j: int, u: int, leaving: set[int], flavors: IntArra
     """
     if not room.instance.above_nominal:
         return True
-    usage = room.quotas.usage(room.quotas.changed(room.started, sorted(room.evicted | leaving)))
-    own = set(room.quotas.path(int(room.instance.job_queue[j])))
-    foreign = [q for q in room.quotas.path(int(room.instance.unit_queue[u])) if q not in own]
+    usage = room.quotas.usage_of(room.quotas.changed_use(room.started, sorted(room.evicted | leaving)))
+    own = set(room.quotas.path_to_root(int(room.instance.job_queue[j])))
+    foreign = [q for q in room.quotas.path_to_root(int(room.instance.unit_queue[u])) if q not in own]
     return all((usage[q, flavors] > room.quotas.subtree[q, flavors]).any() for q in foreign)

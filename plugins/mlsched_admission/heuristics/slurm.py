@@ -35,7 +35,7 @@ def answer(
 ) -> Plan:
     """Remove candidates in order until the job fits; change the order and try again."""
     room = Room(instance, "first")
-    for j in room.queue():
+    for j in room.jobs_by_priority():
         if room.starts_as_it_is(j):
             continue
         order = room.candidates(j)
@@ -43,39 +43,41 @@ def answer(
         order.sort(key=lambda u: (int(instance.unit_priority[u]), nodes[u], u))
         if youngest_first:
             order.sort(key=lambda u: int(instance.unit_age[u]))
-        solution = _attempts(room, j, order, reorder_count, strict_order)
+        solution = _attempts_in_orders(room, j, order, reorder_count, strict_order)
         if solution is not None:
             leaving, places = solution
-            room.start(j, places, leaving)
+            room.start_job(j, places, leaving)
     return room.plan()
 
 
-def _attempts(room: Room, j: int, order: list[int], reorders: int, strict: bool) -> tuple[set[int], Places] | None:
+def _attempts_in_orders(
+    room: Room, j: int, order: list[int], reorders: int, strict: bool
+) -> tuple[set[int], Places] | None:
     """Return victims and places by the last of the orders."""
 
     def fits(leaving: set[int]) -> bool:
-        return room.within(j, leaving) and room.places(j, leaving) is not None
+        return room.keeps_quotas(j, leaving) and room.places_of_job(j, leaving) is not None
 
     solution = None
     for attempt in range(reorders + 1):
         victims = until_it_fits(room, j, order, fits)
         if victims is None:
             break
-        places = room.places(j, room.whole(victims))
+        places = room.places_of_job(j, room.complete_gangs(victims))
         assert places is not None
         solution = _on_chosen_nodes(room, j, victims, places), places
         if attempt < reorders:
             before = list(order)
             order = [victims[-1], *(u for u in order if u != victims[-1])]
             if not strict:
-                common_nodes = {u: _shared(room, u, places) for u in order}
+                common_nodes = {u: _common_node_count(room, u, places) for u in order}
                 order.sort(key=lambda u, common_nodes=common_nodes: -common_nodes[u])  # type: ignore[misc]
             if order == before:
                 break
     return solution
 
 
-def _shared(room: Room, u: int, places: Places) -> int:
+def _common_node_count(room: Room, u: int, places: Places) -> int:
     """Return the number of a unit's nodes that the job would use."""
     occupied = np.zeros(len(room.free), dtype=bool)
     for counts in places.values():
@@ -85,5 +87,5 @@ def _shared(room: Room, u: int, places: Places) -> int:
 
 def _on_chosen_nodes(room: Room, j: int, victims: list[int], places: Places) -> set[int]:
     """Return the removed units on the job's nodes; all, if it needs more of them for a quota or a limit."""
-    here = room.whole([u for u in victims if _shared(room, u, places)])
-    return here if room.within(j, here) else room.whole(victims)
+    here = room.complete_gangs([u for u in victims if _common_node_count(room, u, places)])
+    return here if room.keeps_quotas(j, here) else room.complete_gangs(victims)

@@ -6,7 +6,7 @@ and `judge_quotas.py`.
 
 from mlsched.core.contract import InSuites, Problem
 from mlsched_admission.instances.bounds import TRIVIAL_BOUNDS
-from mlsched_admission.instances.cases import cases, relaxations
+from mlsched_admission.instances.cases import relaxations, special_cases
 from mlsched_admission.instances.features import FEATURES
 from mlsched_admission.instances.generate import PRESETS, generate
 from mlsched_admission.instances.instance import Instance, Plan
@@ -25,7 +25,7 @@ PROBLEM = Problem(
     contended=contended,
     metamorphic_relations=RELATIONS,
     features=FEATURES,
-    cases=cases,
+    cases=special_cases,
     relaxations=relaxations,
     default="cp-sat",
     trivial_bounds=TRIVIAL_BOUNDS,

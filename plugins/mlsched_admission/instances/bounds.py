@@ -9,8 +9,8 @@ import numpy as np
 from mlsched_admission.instances.instance import Instance
 
 
-def _hopeless(objective: str, instance: Instance) -> int:
-    """Return the bound of jobs with a pod that fits on no node, even if all evictable or movable units leave."""
+def _bound_of_hopeless_jobs(objective: str, instance: Instance) -> int:
+    """Return the bound of jobs with a pod that fits on none of the nodes after all possible departures."""
     leaving = (instance.may > 0).any(axis=0) | (instance.unit_movable == 1)
     room = instance.node_free + instance.node_draining
     pods = leaving[instance.pod_unit]
@@ -23,4 +23,4 @@ def _hopeless(objective: str, instance: Instance) -> int:
     return instance.primary(objective).weight * int(instance.waiting_weight[sorted(waits)].sum())
 
 
-TRIVIAL_BOUNDS = {o.name: functools.partial(_hopeless, o.name) for o in Instance.objectives}
+TRIVIAL_BOUNDS = {o.name: functools.partial(_bound_of_hopeless_jobs, o.name) for o in Instance.objectives}

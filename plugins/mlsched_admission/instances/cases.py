@@ -7,7 +7,7 @@ import numpy as np
 from mlsched_admission.instances.instance import Instance, Plan
 
 
-def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
+def special_cases(instance: Instance, plan: Plan) -> dict[str, bool]:
     """Return the named special cases of an instance and its optimal plan; true if they occur."""
     evicted = int(plan.evict.sum())
     return {

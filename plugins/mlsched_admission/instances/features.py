@@ -12,33 +12,33 @@ from mlsched_admission.instances.instance import Instance
 Rng = np.random.Generator
 
 
-def _set(instance: Instance, at: Any, **values: Any) -> Instance:
+def _replace_entry(instance: Instance, at: Any, **values: Any) -> Instance:
     changed = {name: getattr(instance, name).copy() for name in values}
     for name, value in values.items():
         changed[name][at] = value
     return instance.replace(**changed)
 
 
-def _draining(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, int(rng.integers(len(instance.node_free))), node_draining=1)
+def _drain_node(instance: Instance, rng: Rng) -> Instance:
+    return _replace_entry(instance, int(rng.integers(len(instance.node_free))), node_draining=1)
 
 
-def _movable(instance: Instance, rng: Rng) -> Instance:
+def _let_unit_move(instance: Instance, rng: Rng) -> Instance:
     """Let a unit with pods be moved."""
-    return _set(instance, int(rng.choice(instance.pod_unit)), unit_movable=1)
+    return _replace_entry(instance, int(rng.choice(instance.pod_unit)), unit_movable=1)
 
 
-def _gang(instance: Instance, rng: Rng) -> Instance:
+def _make_gang(instance: Instance, rng: Rng) -> Instance:
     """Make two units one gang that needs all of their pods."""
     one, other = rng.choice(len(instance.unit_group), size=2, replace=False).tolist()
     group = int(instance.unit_group[one])
-    with_gang = _set(instance, other, unit_group=group)
+    with_gang = _replace_entry(instance, other, unit_group=group)
     units = np.flatnonzero(with_gang.unit_group == group)
     pods = sum(max(1, int((with_gang.pod_unit == u).sum())) for u in units.tolist())
-    return _set(with_gang, group, group_min=pods)
+    return _replace_entry(with_gang, group, group_min=pods)
 
 
-def _budget(instance: Instance, rng: Rng) -> Instance:
+def _add_budget(instance: Instance, rng: Rng) -> Instance:
     covered = (rng.integers(0, 2, (1, len(instance.pod_node))) if len(instance.pod_node) else np.zeros((1, 0))).astype(
         int
     )
@@ -50,7 +50,7 @@ def _budget(instance: Instance, rng: Rng) -> Instance:
     )
 
 
-def _limit(instance: Instance, rng: Rng) -> Instance:
+def _add_limit(instance: Instance, rng: Rng) -> Instance:
     """Make a job's use of a limit depend on the return by a unit."""
     return instance.replace(
         limit_left=np.append(instance.limit_left, 0),
@@ -60,29 +60,29 @@ def _limit(instance: Instance, rng: Rng) -> Instance:
     )
 
 
-def _spread(instance: Instance, rng: Rng) -> Instance:
+def _limit_spread(instance: Instance, rng: Rng) -> Instance:
     shape = int(rng.integers(len(instance.shape_job)))
-    return _set(instance, shape, shape_spread=1, shape_count=2, shape_slice=0)
+    return _replace_entry(instance, shape, shape_spread=1, shape_count=2, shape_slice=0)
 
 
 def _restricted(instance: Instance, rng: Rng) -> Instance:
     shape, node = int(rng.integers(len(instance.shape_job))), int(rng.integers(len(instance.node_free)))
-    return _set(instance, (shape, node), shape_nodes=0)
+    return _replace_entry(instance, (shape, node), shape_nodes=0)
 
 
-def _domains(instance: Instance, rng: Rng) -> Instance:
+def _add_domains(instance: Instance, rng: Rng) -> Instance:
     """Add a level of two domains; a shape must stay within one."""
     domain = rng.integers(0, 2, (1, len(instance.node_free)))
     with_domains = instance.replace(node_domain=np.vstack([instance.node_domain, domain]))
     shape = int(rng.integers(len(instance.shape_job)))
-    return _set(with_domains, shape, shape_level=len(with_domains.node_domain) - 1)
+    return _replace_entry(with_domains, shape, shape_level=len(with_domains.node_domain) - 1)
 
 
-def _slices(instance: Instance, rng: Rng) -> Instance:
+def _add_slices(instance: Instance, rng: Rng) -> Instance:
     """Make a shape of two slices, each within one domain."""
     shape = int(rng.integers(len(instance.shape_job)))
-    with_slices = _set(instance, shape, shape_count=2, shape_slice=1)
-    return _set(_domains(with_slices, rng), shape, shape_level=len(with_slices.node_domain))
+    with_slices = _replace_entry(instance, shape, shape_count=2, shape_slice=1)
+    return _replace_entry(_add_domains(with_slices, rng), shape, shape_level=len(with_slices.node_domain))
 
 
 def _shape_group(instance: Instance, rng: Rng) -> Instance:
@@ -98,14 +98,14 @@ def _shape_group(instance: Instance, rng: Rng) -> Instance:
 
 def _unit_level(instance: Instance, rng: Rng) -> Instance:
     """Let a unit with pods be moved within one of two domains."""
-    changed_instance = _movable(instance, rng)
+    changed_instance = _let_unit_move(instance, rng)
     unit = int(rng.choice(np.flatnonzero(changed_instance.unit_movable == 1)))
     domain = rng.integers(0, 2, (1, len(instance.node_free)))
     changed_instance = changed_instance.replace(node_domain=np.vstack([changed_instance.node_domain, domain]))
-    return _set(changed_instance, unit, unit_level=len(changed_instance.node_domain) - 1)
+    return _replace_entry(changed_instance, unit, unit_level=len(changed_instance.node_domain) - 1)
 
 
-def _two_jobs(instance: Instance, rng: Rng) -> Instance:
+def _add_second_job(instance: Instance, rng: Rng) -> Instance:
     """Add a second job with a shape like one of the first; its victims no longer depend on their quota."""
     shape, jobs = int(rng.integers(len(instance.shape_job))), len(instance.job_priority)
     fields = {
@@ -130,31 +130,31 @@ def _two_jobs(instance: Instance, rng: Rng) -> Instance:
 
 def _priorities(instance: Instance, rng: Rng) -> Instance:
     job = int(rng.integers(len(instance.job_priority)))
-    return _set(instance, job, job_priority=int(instance.job_priority.max()) + 1)
+    return _replace_entry(instance, job, job_priority=int(instance.job_priority.max()) + 1)
 
 
-def _lost(instance: Instance, rng: Rng) -> Instance:
-    return _set(instance, int(rng.integers(len(instance.unit_group))), unit_lost=5, unit_grace=30)
+def _draw_losses(instance: Instance, rng: Rng) -> Instance:
+    return _replace_entry(instance, int(rng.integers(len(instance.unit_group))), unit_lost=5, unit_grace=30)
 
 
-def _may_not(instance: Instance, rng: Rng) -> Instance:
+def _forbid_evictions(instance: Instance, rng: Rng) -> Instance:
     at = int(rng.integers(len(instance.job_priority))), int(rng.integers(len(instance.unit_group)))
-    return _set(instance, at, may=0)
+    return _replace_entry(instance, at, may=0)
 
 
 def _without_borrowing(instance: Instance, rng: Rng) -> Instance:
     job = int(rng.choice(np.flatnonzero(instance.job_queue >= 0)))
-    return _set(instance, (job, int(rng.integers(len(instance.unit_group)))), may=2)
+    return _replace_entry(instance, (job, int(rng.integers(len(instance.unit_group)))), may=2)
 
 
-def _borrows(instance: Instance, rng: Rng) -> Instance:
+def _let_queue_borrow(instance: Instance, rng: Rng) -> Instance:
     queue, flavor = int(rng.integers(len(instance.quota_parent))), int(rng.integers(instance.quota_borrow.shape[1]))
-    return _set(instance, (queue, flavor), quota_borrow=int(rng.integers(0, 2)))
+    return _replace_entry(instance, (queue, flavor), quota_borrow=int(rng.integers(0, 2)))
 
 
-def _lends(instance: Instance, rng: Rng) -> Instance:
+def _let_queue_lend(instance: Instance, rng: Rng) -> Instance:
     queue, flavor = int(rng.integers(len(instance.quota_parent))), int(rng.integers(instance.quota_lend.shape[1]))
-    return _set(instance, (queue, flavor), quota_lend=int(rng.integers(0, 2)))
+    return _replace_entry(instance, (queue, flavor), quota_lend=int(rng.integers(0, 2)))
 
 
 def _has_gang(instance: Instance) -> bool:
@@ -164,24 +164,25 @@ def _has_gang(instance: Instance) -> bool:
 FEATURES = {
     "quotas": Feature(lambda i: len(i.quota_parent) > 0),
     "queue below a queue": Feature(lambda i: bool((i.quota_parent >= 0).any())),
-    "borrowing limit": Feature(lambda i: bool((i.quota_borrow >= 0).any()), _borrows),
-    "lending limit": Feature(lambda i: bool((i.quota_lend >= 0).any()), _lends),
+    "borrowing limit": Feature(lambda i: bool((i.quota_borrow >= 0).any()), _let_queue_borrow),
+    "lending limit": Feature(lambda i: bool((i.quota_lend >= 0).any()), _let_queue_lend),
     "eviction without borrowing": Feature(lambda i: bool((i.may == 2).any()), _without_borrowing),
-    "unit that may not be evicted": Feature(lambda i: bool((i.may == 0).any()), _may_not),
-    "gang of several units": Feature(_has_gang, _gang),
-    "movable unit": Feature(lambda i: bool(i.unit_movable[i.pod_unit].any()), _movable),
-    "draining node": Feature(lambda i: bool(i.node_draining.any()), _draining),
+    "unit that may not be evicted": Feature(lambda i: bool((i.may == 0).any()), _forbid_evictions),
+    "gang of several units": Feature(_has_gang, _make_gang),
+    "movable unit": Feature(lambda i: bool(i.unit_movable[i.pod_unit].any()), _let_unit_move),
+    "draining node": Feature(lambda i: bool(i.node_draining.any()), _drain_node),
     "restricted shape": Feature(lambda i: bool((i.shape_nodes == 0).any()), _restricted),
-    "spread": Feature(lambda i: bool(((i.shape_spread > 0) & (i.shape_count > i.shape_spread)).any()), _spread),
-    "domain": Feature(lambda i: bool((i.shape_level >= 0).any()), _domains),
+    "spread": Feature(lambda i: bool(((i.shape_spread > 0) & (i.shape_count > i.shape_spread)).any()), _limit_spread),
+    "domain": Feature(lambda i: bool((i.shape_level >= 0).any()), _add_domains),
     "slices": Feature(
-        lambda i: bool(((i.shape_level >= 0) & (i.shape_slice > 0) & (i.shape_slice < i.shape_count)).any()), _slices
+        lambda i: bool(((i.shape_level >= 0) & (i.shape_slice > 0) & (i.shape_slice < i.shape_count)).any()),
+        _add_slices,
     ),
     "group of shapes": Feature(lambda i: bool((i.shape_group >= 0).any()), _shape_group),
     "level of a moved unit": Feature(lambda i: bool(((i.unit_level >= 0) & (i.unit_movable == 1)).any()), _unit_level),
-    "two jobs": Feature(lambda i: len(i.job_priority) >= 2, _two_jobs),
+    "two jobs": Feature(lambda i: len(i.job_priority) >= 2, _add_second_job),
     "two priorities of jobs": Feature(lambda i: len(np.unique(i.job_priority)) > 1, _priorities),
-    "disruption budget": Feature(lambda i: bool(i.pod_budget.any()), _budget),
-    "further limit": Feature(lambda i: bool(i.limit_job.any()), _limit),
-    "lost work": Feature(lambda i: bool(i.unit_lost.any()), _lost),
+    "disruption budget": Feature(lambda i: bool(i.pod_budget.any()), _add_budget),
+    "further limit": Feature(lambda i: bool(i.limit_job.any()), _add_limit),
+    "lost work": Feature(lambda i: bool(i.unit_lost.any()), _draw_losses),
 }

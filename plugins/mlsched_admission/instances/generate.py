@@ -69,11 +69,11 @@ def generate(
         state.fill(largest, free)
     else:
         for _ in range(running):
-            state.job(_gpus(rng, largest))
+            state.job(_draw_gpus(rng, largest))
     return state.instance(jobs, largest, movable, racks, quotas)
 
 
-def _gpus(rng: np.random.Generator, largest: int) -> int:
+def _draw_gpus(rng: np.random.Generator, largest: int) -> int:
     able = [(size, share) for size, share in zip(SIZES, SHARES, strict=True) if size <= largest] or [(1, 1.0)]
     weights = np.array([share for _, share in able])
     return int(rng.choice([size for size, _ in able], p=weights / weights.sum()))
@@ -94,7 +94,7 @@ class _State:
         """Place random jobs, each on the node with least room for it, until one of this many does not fit."""
         misses = 0
         while misses < 3:
-            if not self.job(_gpus(self.rng, largest)):
+            if not self.job(_draw_gpus(self.rng, largest)):
                 misses += 1
             elif self.rng.uniform() < free / max(1, self.nodes):
                 break
@@ -103,7 +103,7 @@ class _State:
         """Start a running job of this many GPUs; return False if it does not fit."""
         parts = [8] * (gpus // 8) + ([gpus % 8] if gpus % 8 else [])
         cpus = int(self.rng.choice([2, 4, 8]))
-        hosts = self._hosts(parts, cpus)
+        hosts = self._nodes_with_room(parts, cpus)
         if hosts is None:
             return False
         whole = len(parts) == 1 or self.rng.uniform() >= self.gangs
@@ -118,7 +118,7 @@ class _State:
                 self.pods.append((host, len(self.units) - 1, (part, part * cpus)))
         return True
 
-    def _hosts(self, parts: list[int], cpus: int) -> list[int] | None:
+    def _nodes_with_room(self, parts: list[int], cpus: int) -> list[int] | None:
         if not self.nodes:
             return [-1] * len(parts)
         before, hosts = self.free.copy(), []
@@ -135,13 +135,13 @@ class _State:
     def instance(self, jobs: int, largest: int, movable: float, racks: float, quotas: str) -> Instance:
         rng, units = self.rng, len(self.units)
         job_priority = rng.integers(1, 4, jobs)
-        shapes = [(j, *self._shape(largest)) for j in range(jobs)] if self.nodes else []
+        shapes = [(j, *self._draw_shape(largest)) for j in range(jobs)] if self.nodes else []
         unit_priority = np.array(self.priority, dtype=np.int64)
         age = np.rint(rng.exponential(6 * 3600, units)).astype(np.int64)
         gpus = np.array([g for _, g in self.units], dtype=np.int64)
         fields: dict[str, Any] = {}
         if quotas == "cohort":
-            fields = self._quotas(jobs, largest, gpus)
+            fields = self._draw_quotas(jobs, largest, gpus)
         may = (unit_priority[None, :] < job_priority[:, None]).astype(np.int64)
         if fields:
             own = fields["job_queue"][:, None] == fields["unit_queue"][None, :]
@@ -170,13 +170,13 @@ class _State:
             **fields,
         )
 
-    def _shape(self, largest: int) -> tuple[int, int]:
+    def _draw_shape(self, largest: int) -> tuple[int, int]:
         """Return (pods, GPUs of each) of a waiting job."""
         gpus = int(self.rng.choice([size for size in (4, 8, 16, 32) if size <= max(4, largest)]))
         each = int(self.rng.choice([size for size in (2, 4, 8) if size <= gpus]))
         return gpus // each, each
 
-    def _quotas(self, jobs: int, largest: int, gpus: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Any]:
+    def _draw_quotas(self, jobs: int, largest: int, gpus: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Any]:
         """Return four queues below one cohort; together they use about the cohort's amount."""
         queues = 4
         unit_queue = self.rng.integers(1, queues + 1, len(gpus))

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from mlsched_admission.instances.instance import Instance, Plan
 
 
-def _victims(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+def _victim_count(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
     """Count evicted units; a gang counts by its pods, so that losing one is not better than shrinking two."""
     return len(evicted)
 
 
-def _lost(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+def _lost_work(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
     return sum(int(instance.unit_lost[u]) for u in evicted)
 
 
@@ -59,27 +59,27 @@ def _budget_violations(instance: Instance, evicted: Sequence[int], moved: Sequen
     return over
 
 
-def _moves(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+def _move_count(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
     return len(moved)
 
 
-def _grace(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
+def _longest_grace(instance: Instance, evicted: Sequence[int], moved: Sequence[int]) -> int:
     return max((int(instance.unit_grace[u]) for u in evicted), default=0)
 
 
 Base = Callable[["Instance", Sequence[int], Sequence[int]], int]
 #: Each objective, and the base value of evicting some units and moving others.
 BASES: dict[Objective, Base] = {
-    Objective("victims", "min", "victims", "evicted units; a gang counts by its pods"): _victims,
-    Objective("lost", "min", "GPU-s", "work that the evicted units lose"): _lost,
+    Objective("victims", "min", "victims", "evicted units; a gang counts by its pods"): _victim_count,
+    Objective("lost", "min", "GPU-s", "work that the evicted units lose"): _lost_work,
     Objective("top_priority", "min", "levels", "place of the highest evicted priority, 1 the lowest; 0: none"): (
         _top_priority
     ),
     Objective(
         "budget_violations", "min", "pods", "pods evicted or moved beyond what budgets allow"
     ): _budget_violations,
-    Objective("moves", "min", "units", "units that are moved to other nodes"): _moves,
-    Objective("grace", "min", "s", "longest grace period of an evicted unit"): _grace,
+    Objective("moves", "min", "units", "units that are moved to other nodes"): _move_count,
+    Objective("grace", "min", "s", "longest grace period of an evicted unit"): _longest_grace,
 }
 
 
@@ -95,7 +95,7 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     """Return objective name -> value. `plan` must be well-formed; `violations` checks its feasibility."""
     if wrong := malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {wrong[0]}")
-    rank, evicted, moved = waiting(instance, plan), _ones(plan.evict), _moved(instance, plan)
+    rank, evicted, moved = waiting_rank(instance, plan), _indices_of_ones(plan.evict), _moved_units(instance, plan)
     largest = largest_values(instance)
     return {
         objective.name: base(instance, evicted, moved) + (1 + largest[objective.name]) * rank
@@ -103,7 +103,7 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     }
 
 
-def waiting(instance: Instance, plan: Plan) -> int:
+def waiting_rank(instance: Instance, plan: Plan) -> int:
     """Return the waiting rank (rule 10)."""
     weights = instance.waiting_weight.tolist()
     return sum(weight for weight, starts in zip(weights, plan.start.tolist(), strict=True) if not starts)
@@ -111,7 +111,7 @@ def waiting(instance: Instance, plan: Plan) -> int:
 
 def base_values(instance: Instance, plan: Plan) -> dict[str, int]:
     """Return objective name -> base value: the plan's cost, without the waiting jobs."""
-    evicted, moved = _ones(plan.evict), _moved(instance, plan)
+    evicted, moved = _indices_of_ones(plan.evict), _moved_units(instance, plan)
     return {objective.name: base(instance, evicted, moved) for objective, base in BASES.items()}
 
 
@@ -122,11 +122,11 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     answer: Any = plan
     if wrong := malformed(instance, answer):
         return wrong
-    started, evicted = _ones(answer.start), _ones(answer.evict)
+    started, evicted = _indices_of_ones(answer.start), _indices_of_ones(answer.evict)
     return [
         *_misplaced(instance, answer),
         *_wrongly_moved(instance, answer),
-        *_overfull(instance, answer),
+        *_overfull_nodes(instance, answer),
         *(sentence for _, sentence in ineligible(instance, started, evicted)),
         *over_limit(instance, started, evicted),
         *judge_quotas.over_quota(instance, started, evicted),
@@ -155,18 +155,18 @@ def malformed(instance: Instance, plan: Any) -> list[str]:
     return faults
 
 
-def _ones(flags: Any) -> list[int]:
+def _indices_of_ones(flags: Any) -> list[int]:
     return [i for i, flag in enumerate(flags.tolist()) if flag]
 
 
-def _moved(instance: Instance, plan: Plan) -> list[int]:
+def _moved_units(instance: Instance, plan: Plan) -> list[int]:
     return sorted(set(instance.pod_unit[plan.move >= 0].tolist()))
 
 
 def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
     """Yield the errors of rules 1 and 2."""
     for k, job in enumerate(instance.shape_job.tolist()):
-        placed = _placed(plan, k)
+        placed = _placed_pods(plan, k)
         count, starts = int(instance.shape_count[k]), int(plan.start[job])
         if (total := sum(placed.values())) != count * starts:
             fate = "starts" if starts else "waits"
@@ -179,10 +179,10 @@ def _misplaced(instance: Instance, plan: Plan) -> Iterator[str]:
             if spread and c > spread
         )
         if (level := int(instance.shape_level[k])) >= 0:
-            yield from _torn(instance, k, level, int(instance.shape_slice[k]) or count, placed)
+            yield from _domain_violations(instance, k, level, int(instance.shape_slice[k]) or count, placed)
     for group, level in enumerate(instance.shape_group_level.tolist()):
         shapes = [k for k, g in enumerate(instance.shape_group.tolist()) if g == group]
-        nodes = {n for k in shapes for n in _placed(plan, k)}
+        nodes = {n for k in shapes for n in _placed_pods(plan, k)}
         yield from _not_one_domain(instance, f"group {group} of shapes", level, nodes)
 
 
@@ -195,13 +195,13 @@ def _not_one_domain(instance: Instance, who: str, level: int, nodes: set[int]) -
         yield f"{who} has pods in {len(domains)} domains of level {level}, expected one"
 
 
-def _placed(plan: Plan, k: int) -> dict[int, int]:
+def _placed_pods(plan: Plan, k: int) -> dict[int, int]:
     """Return the number of starting pods of a shape on each node with some."""
     nodes = plan.place[k].nonzero()[0].tolist() if plan.place.size else []
     return {n: int(plan.place[k, n]) for n in nodes}
 
 
-def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, int]) -> Iterator[str]:
+def _domain_violations(instance: Instance, k: int, level: int, size: int, placed: dict[int, int]) -> Iterator[str]:
     inside: dict[int, int] = defaultdict(int)
     for n, count in placed.items():
         domain = int(instance.node_domain[level, n])
@@ -215,7 +215,7 @@ def _torn(instance: Instance, k: int, level: int, size: int, placed: dict[int, i
 
 def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
     """Yield the errors of rule 3."""
-    moved_units = _moved(instance, plan)
+    moved_units = _moved_units(instance, plan)
     if not moved_units:
         return
     for u in moved_units:
@@ -234,13 +234,13 @@ def _wrongly_moved(instance: Instance, plan: Plan) -> Iterator[str]:
             yield f"pod {p} may not run on node {n}"
 
 
-def _overfull(instance: Instance, plan: Plan) -> Iterator[str]:
+def _overfull_nodes(instance: Instance, plan: Plan) -> Iterator[str]:
     """Yield the errors of rule 4."""
-    moved_units, hosts = set(_moved(instance, plan)), set(plan.move.tolist()) - {-1}
-    leaving = moved_units | set(_ones(plan.evict))
+    moved_units, hosts = set(_moved_units(instance, plan)), set(plan.move.tolist()) - {-1}
+    leaving = moved_units | set(_indices_of_ones(plan.evict))
     coming: dict[int, list[tuple[int, list[int]]]] = defaultdict(list)
     for k in range(len(plan.place)):
-        for n, count in _placed(plan, k).items():
+        for n, count in _placed_pods(plan, k).items():
             coming[n].append((count, instance.shape_demand[k].tolist()))
     for p, n in enumerate(plan.move.tolist()):
         if n in hosts:
@@ -269,7 +269,7 @@ def ineligible(instance: Instance, starting: Sequence[int], evicted: Sequence[in
         by = [(j, int(instance.may[j, u])) for j in starting]
         for j, may in by:
             if may == 2 and j not in unborrowed:
-                unborrowed[j] = not judge_quotas.borrows(instance, j, starting, evicted)
+                unborrowed[j] = not judge_quotas.queue_borrows(instance, j, starting, evicted)
         if not any(may == 1 or (may == 2 and unborrowed[j]) for j, may in by):
             only = any(may == 2 for _, may in by)
             lacking = "only a job that ends without borrowing may do so" if only else NO_JOB_MAY

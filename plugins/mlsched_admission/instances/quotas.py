@@ -25,7 +25,7 @@ class Quotas:
 
     def __init__(self, instance: Instance) -> None:
         self.instance, self.parent = instance, instance.quota_parent.tolist()
-        depth = [len(self.path(q)) for q in range(len(self.parent))]
+        depth = [len(self.path_to_root(q)) for q in range(len(self.parent))]
         #: Children before their parents.
         self.upwards = sorted(range(len(self.parent)), key=lambda q: -depth[q])
         self.subtree = instance.quota_nominal.copy()
@@ -39,7 +39,7 @@ class Quotas:
         borrow = np.where(root, 0, instance.quota_borrow)
         self.allowed = np.where(borrow >= 0, self.subtree + borrow, NO_LIMIT)
 
-    def path(self, q: int) -> list[int]:
+    def path_to_root(self, q: int) -> list[int]:
         """Return the queues from a queue to its root; empty for -1."""
         path = []
         while q >= 0:
@@ -47,7 +47,7 @@ class Quotas:
             q = self.parent[q]
         return path
 
-    def usage(self, own: IntArray) -> IntArray:
+    def usage_of(self, own: IntArray) -> IntArray:
         """Return the usage of each queue, of those below it too; `own` is each queue's own use."""
         usage = own.copy()
         for q in self.upwards:
@@ -58,9 +58,9 @@ class Quotas:
     @functools.cached_property
     def used(self) -> IntArray:
         """Return the present usage."""
-        return self.usage(self.instance.quota_used)
+        return self.usage_of(self.instance.quota_used)
 
-    def changed(self, starting: Any, evicted: Any) -> IntArray:
+    def changed_use(self, starting: Any, evicted: Any) -> IntArray:
         """Return each queue's own use if these jobs start and these units are evicted."""
         instance, own = self.instance, self.instance.quota_used.copy()
         for j in starting:
@@ -71,18 +71,18 @@ class Quotas:
                 own[instance.unit_queue[u]] -= instance.unit_use[u]
         return own
 
-    def fits(self, own: IntArray, j: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def fitting_flavors(self, own: IntArray, j: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Return the flavors (true or false each) for which the path above job `j` is within its limits, or j's use is
         0.
         """
-        path = self.path(int(self.instance.job_queue[j]))
-        within = (self.usage(own)[path] <= self.allowed[path]).all(axis=0)
+        path = self.path_to_root(int(self.instance.job_queue[j]))
+        within = (self.usage_of(own)[path] <= self.allowed[path]).all(axis=0)
         return np.asarray(within | (self.instance.job_use[j] == 0))
 
     def borrows(self, own: IntArray, j: int) -> bool:
         """Return whether job `j`'s queue uses more than its subtree quota of a flavor that the job uses."""
         q = int(self.instance.job_queue[j])
-        over = self.usage(own)[q] > self.subtree[q]
+        over = self.usage_of(own)[q] > self.subtree[q]
         return bool((over & (self.instance.job_use[j] > 0)).any())
 
     def contested(self, j: int) -> IntArray:
@@ -92,10 +92,10 @@ class Quotas:
         uses = self.instance.job_use[j] > 0
         if int(self.instance.job_queue[j]) < 0:
             return np.flatnonzero(uses)
-        lacking = uses & ~self.fits(self.changed([j], []), j)
+        lacking = uses & ~self.fitting_flavors(self.changed_use([j], []), j)
         return np.flatnonzero(lacking if lacking.any() else uses)
 
-    def exceeded(self) -> list[tuple[int, int]]:
+    def exceeded_quotas(self) -> list[tuple[int, int]]:
         """Return (queue, flavor) with excessive usage before any start."""
         return [(int(q), int(f)) for q, f in np.argwhere(self.used > self.allowed)]
 

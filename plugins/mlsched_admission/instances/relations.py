@@ -54,7 +54,7 @@ def _larger_units(instance: Instance, rng: np.random.Generator) -> Instance:
     return instance.replace(**{name: 3 * getattr(instance, name) for name in AMOUNTS})
 
 
-def _cheaper(instance: Instance, rng: np.random.Generator) -> Instance:
+def _make_evictions_cheaper(instance: Instance, rng: np.random.Generator) -> Instance:
     return instance.replace(unit_lost=3 * instance.unit_lost)
 
 
@@ -76,7 +76,7 @@ RELATIONS = {
         "all amounts are three times as large", _larger_units, dict.fromkeys(ALL, "equal")
     ),
     "more is lost": MetamorphicRelation(
-        "three times as much work is lost", _cheaper, {name: "equal" for name in ALL if name != "lost"}
+        "three times as much work is lost", _make_evictions_cheaper, {name: "equal" for name in ALL if name != "lost"}
     ),
     "nobody moves": MetamorphicRelation(
         "no unit may be moved",

@@ -25,10 +25,10 @@ class _Draw:
     def __init__(self, draw: DrawFn) -> None:
         self.draw = draw
 
-    def one(self, *entries: int) -> int:
+    def draw_one(self, *entries: int) -> int:
         return int(self.draw(one_of(*entries)))
 
-    def array(self, *shape_and_entries: Any) -> IntArray:
+    def draw_array(self, *shape_and_entries: Any) -> IntArray:
         from hypothesis import strategies as st
 
         shape, entries = shape_and_entries[0], shape_and_entries[1:]
@@ -45,78 +45,78 @@ def instances(*, nodes: int = 3, units: int = 5, jobs: int = 2) -> SearchStrateg
     @st.composite
     def draw_instance(draw: DrawFn) -> Instance:
         d = _Draw(draw)
-        n, r = draw(st.integers(0, nodes), label="nodes"), d.one(1, 1, 2)
+        n, r = draw(st.integers(0, nodes), label="nodes"), d.draw_one(1, 1, 2)
         u, j = draw(st.integers(0, units), label="units"), draw(st.integers(1, jobs), label="jobs")
-        levels, groups = d.one(0, 1, 2), max(1, u)
-        pods = d.array((u,), 1, 1, 1, 2).sum() if n and u else 0
+        levels, groups = d.draw_one(0, 1, 2), max(1, u)
+        pods = d.draw_array((u,), 1, 1, 1, 2).sum() if n and u else 0
         pod_unit = (
-            np.sort(np.concatenate([np.arange(u), d.array((pods - u,), *range(u))])) if pods else np.zeros(0, int)
+            np.sort(np.concatenate([np.arange(u), d.draw_array((pods - u,), *range(u))])) if pods else np.zeros(0, int)
         )
         k = draw(st.integers(0, 3), label="shapes") if n else 0
-        count, size = d.array((k,), 1, 1, 2, 2, 4), d.array((k,), 0, 0, 1, 2)
+        count, size = d.draw_array((k,), 1, 1, 2, 2, 4), d.draw_array((k,), 0, 0, 1, 2)
         fields: dict[str, Any] = {
             "resources": ("gpu", "cpu")[:r],
-            "node_free": d.array((n, r), -1, 0, 0, 1, 2),
-            "pod_node": d.array((pods,), *range(max(n, 1))),
+            "node_free": d.draw_array((n, r), -1, 0, 0, 1, 2),
+            "pod_node": d.draw_array((pods,), *range(max(n, 1))),
             "pod_unit": pod_unit.astype(np.int64),
-            "pod_demand": d.array((pods, r), 0, 1, 1, 2),
-            "unit_group": d.array((u,), *range(groups)),
-            "unit_priority": d.array((u,), 0, 1, 2),
-            "group_min": d.array((groups,), 1, 1, 2, 3),
-            "job_priority": d.array((j,), 1, 1, 2),
-            "shape_job": d.array((k,), *range(j)),
+            "pod_demand": d.draw_array((pods, r), 0, 1, 1, 2),
+            "unit_group": d.draw_array((u,), *range(groups)),
+            "unit_priority": d.draw_array((u,), 0, 1, 2),
+            "group_min": d.draw_array((groups,), 1, 1, 2, 3),
+            "job_priority": d.draw_array((j,), 1, 1, 2),
+            "shape_job": d.draw_array((k,), *range(j)),
             "shape_count": count,
-            "shape_demand": d.array((k, r), 0, 1, 2, 2),
-            "shape_nodes": d.array((k, n), 0, 1, 1, 1),
-            "may": d.array((j, u), 0, 1, 1),
-            "node_draining": d.array((n, r), 0, 0, 0, 1),
-            "node_domain": d.array((levels, n), -1, 0, 0, 1, 1),
-            "unit_lost": d.array((u,), 0, 1, 5),
-            "unit_grace": d.array((u,), 0, 30, 60),
-            "unit_movable": d.array((u,), 0, 0, 1),
-            "unit_level": d.array((u,), -1, -1, *range(levels)),
-            "shape_level": d.array((k,), -1, *range(levels)),
+            "shape_demand": d.draw_array((k, r), 0, 1, 2, 2),
+            "shape_nodes": d.draw_array((k, n), 0, 1, 1, 1),
+            "may": d.draw_array((j, u), 0, 1, 1),
+            "node_draining": d.draw_array((n, r), 0, 0, 0, 1),
+            "node_domain": d.draw_array((levels, n), -1, 0, 0, 1, 1),
+            "unit_lost": d.draw_array((u,), 0, 1, 5),
+            "unit_grace": d.draw_array((u,), 0, 30, 60),
+            "unit_movable": d.draw_array((u,), 0, 0, 1),
+            "unit_level": d.draw_array((u,), -1, -1, *range(levels)),
+            "shape_level": d.draw_array((k,), -1, *range(levels)),
             "shape_slice": np.where(count % np.maximum(size, 1) == 0, size, 0),
-            "shape_spread": d.array((k,), 0, 0, 1),
-            "node_sets": d.array((1, n), 0, 1),
-            "pod_set": d.array((pods,), -1, -1, 0),
+            "shape_spread": d.draw_array((k,), 0, 0, 1),
+            "node_sets": d.draw_array((1, n), 0, 1),
+            "pod_set": d.draw_array((pods,), -1, -1, 0),
         }
-        if levels and d.one(0, 1):  # the shapes of a job share a domain
-            fields |= {"shape_group": fields["shape_job"], "shape_group_level": d.array((j,), *range(levels))}
-        if d.one(0, 1):
-            fields |= _quotas(d, u, j)
-        b, h = d.one(0, 0, 1), d.one(0, 0, 1)
-        fields |= {"budget_left": d.array((b,), 0, 1), "pod_budget": d.array((b, pods), 0, 1)}
+        if levels and d.draw_one(0, 1):  # the shapes of a job share a domain
+            fields |= {"shape_group": fields["shape_job"], "shape_group_level": d.draw_array((j,), *range(levels))}
+        if d.draw_one(0, 1):
+            fields |= _draw_quotas(d, u, j)
+        b, h = d.draw_one(0, 0, 1), d.draw_one(0, 0, 1)
+        fields |= {"budget_left": d.draw_array((b,), 0, 1), "pod_budget": d.draw_array((b, pods), 0, 1)}
         fields |= {
-            "limit_left": d.array((h,), -1, 0, 0, 1),
-            "limit_job": d.array((h, j), 0, 1),
-            "limit_unit": d.array((h, u), 0, 1),
+            "limit_left": d.draw_array((h,), -1, 0, 0, 1),
+            "limit_job": d.draw_array((h, j), 0, 1),
+            "limit_unit": d.draw_array((h, u), 0, 1),
         }
         return Instance(**fields)
 
     return draw_instance()
 
 
-def _quotas(d: _Draw, units: int, jobs: int) -> dict[str, Any]:
+def _draw_quotas(d: _Draw, units: int, jobs: int) -> dict[str, Any]:
     """Draw quotas of one or two flavors: queues 2 and 3 below cohort 1, that and queue 4 below the root 0."""
     parent = np.array([-1, 0, 1, 1, 0], dtype=np.int64)
-    f = d.one(1, 1, 2)
-    unit_queue, unit_use = d.array((units,), 2, 3, 4), d.array((units, f), 0, 1, 1, 2)
-    usage = np.where((parent >= 1)[:, None], d.array((5, f), 0, 0, 1), 0)
+    f = d.draw_one(1, 1, 2)
+    unit_queue, unit_use = d.draw_array((units,), 2, 3, 4), d.draw_array((units, f), 0, 1, 1, 2)
+    usage = np.where((parent >= 1)[:, None], d.draw_array((5, f), 0, 0, 1), 0)
     np.add.at(usage, unit_queue, unit_use)
     one = jobs == 1
     return {
         "quota_parent": parent,
-        "quota_nominal": d.array((5, f), 0, 1, 2, 3),
-        "quota_borrow": d.array((5, f), -1, -1, 0, 1),
-        "quota_lend": d.array((5, f), -1, -1, 0, 1),
+        "quota_nominal": d.draw_array((5, f), 0, 1, 2, 3),
+        "quota_borrow": d.draw_array((5, f), -1, -1, 0, 1),
+        "quota_lend": d.draw_array((5, f), -1, -1, 0, 1),
         "quota_used": usage,
-        "job_queue": d.array((jobs,), 2, 3, 4),
-        "job_use": d.array((jobs, f), 0, 1, 1, 2),
+        "job_queue": d.draw_array((jobs,), 2, 3, 4),
+        "job_use": d.draw_array((jobs, f), 0, 1, 1, 2),
         "unit_queue": unit_queue,
         "unit_use": unit_use,
-        "may": d.array((jobs, units), 0, 1, 1, 2),
-        "above_nominal": d.one(0, 1) if one else 0,
+        "may": d.draw_array((jobs, units), 0, 1, 1, 2),
+        "above_nominal": d.draw_one(0, 1) if one else 0,
     }
 
 
@@ -133,21 +133,21 @@ def contended() -> SearchStrategy[Instance]:
         n, u, j = draw(st.integers(1, 2)), draw(st.integers(0, 4)), draw(st.integers(2, 4))
         return Instance(
             resources=("gpu",),
-            node_free=np.full((n, 1), d.one(0, 1, 2, 2)),
-            pod_node=d.array((u,), *range(n)),
+            node_free=np.full((n, 1), d.draw_one(0, 1, 2, 2)),
+            pod_node=d.draw_array((u,), *range(n)),
             pod_unit=np.arange(u),
-            pod_demand=d.array((u, 1), 1, 2, 2),
+            pod_demand=d.draw_array((u, 1), 1, 2, 2),
             unit_group=np.arange(u),
-            unit_priority=d.array((u,), 0, 1),
+            unit_priority=d.draw_array((u,), 0, 1),
             group_min=np.ones(u, dtype=np.int64),
-            job_priority=d.array((j,), 1, 1, 2),
+            job_priority=d.draw_array((j,), 1, 1, 2),
             shape_job=np.arange(j),
-            shape_count=d.array((j,), 1, 1, 2),
-            shape_demand=d.array((j, 1), 1, 2, 2),
+            shape_count=d.draw_array((j,), 1, 1, 2),
+            shape_demand=d.draw_array((j, 1), 1, 2, 2),
             shape_nodes=np.ones((j, n), dtype=np.int64),
-            may=d.array((j, u), 0, 1, 1),
-            unit_lost=d.array((u,), 0, 60, 600),
-            unit_grace=d.array((u,), 0, 30),
+            may=d.draw_array((j, u), 0, 1, 1),
+            unit_lost=d.draw_array((u,), 0, 60, 600),
+            unit_grace=d.draw_array((u,), 0, 30),
         )
 
     return draw_instance()

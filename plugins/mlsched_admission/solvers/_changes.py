@@ -32,7 +32,7 @@ class Changes:
     """The problem of changes, and the meaning of its units.
 
     Attributes:
-        nodes: Unit -> node of which the added one is a copy.
+        nodes: Unit -> node that the added node copies.
         pods: Units that represent a pod less.
         raised: Unit -> ("quota", queue, flavor) or ("limit", limit, 0).
         complete: True if all kinds of change are included in full.
@@ -56,27 +56,27 @@ class _Added:
         self.domain: list[IntArray] = []
         self.units: list[dict[str, Any]] = []
 
-    def node(self, like: int, capacity: IntArray, domain: IntArray, shape: int = -1) -> int:
+    def add_node(self, like: int, capacity: IntArray, domain: IntArray, shape: int = -1) -> int:
         """Add a node that a new unit occupies; with a `shape`, only for that. Return the number of the unit."""
         self.like.append(like)
         self.capacity.append(capacity)
         self.domain.append(domain)
         self.shape_of.append(shape)
-        return self.unit(node=len(self.instance.node_free) + len(self.like) - 1)
+        return self.add_unit(node=len(self.instance.node_free) + len(self.like) - 1)
 
-    def unit(self, **says: Any) -> int:
+    def add_unit(self, **says: Any) -> int:
         self.units.append(says)
         return len(self.instance.unit_group) + len(self.units) - 1
 
 
-def changes(instance: Instance) -> Changes:
+def problem_of_changes(instance: Instance) -> Changes:
     """Return the problem of changes that would let all jobs of an instance start."""
     instance = _without_worse_domains(instance)
     additions = _Added(instance)
     nodes, complete = _more_nodes(instance, additions)
     pods, all_pods = _fewer_pods(instance, additions)
-    raises = _raised(instance, additions)
-    return Changes(_question(instance, additions, pods), nodes, tuple(pods), raises, complete and all_pods)
+    raises = _raise_limits(instance, additions)
+    return Changes(_build_question(instance, additions, pods), nodes, tuple(pods), raises, complete and all_pods)
 
 
 def _without_worse_domains(instance: Instance) -> Instance:
@@ -97,9 +97,9 @@ def _without_worse_domains(instance: Instance) -> Instance:
         return instance
     demand, open_to = instance.shape_demand[0], instance.shape_nodes[0] == 1
     capacity = instance.node_free + instance.node_draining
-    now = _fitting(capacity, demand, count, int(instance.shape_spread[0]))
+    now = _fitting_pods(capacity, demand, count, int(instance.shape_spread[0]))
     np.add.at(capacity, instance.pod_node, instance.pod_demand)
-    empty = _fitting(capacity, demand, count, int(instance.shape_spread[0]))
+    empty = _fitting_pods(capacity, demand, count, int(instance.shape_spread[0]))
     domain = instance.node_domain[level]
     able = np.flatnonzero(open_to & (domain >= 0))
     if not len(able):
@@ -115,7 +115,7 @@ def _without_worse_domains(instance: Instance) -> Instance:
     return instance.replace(shape_nodes=instance.shape_nodes * np.isin(domain, sorted(undominated)))
 
 
-def _fitting(free: IntArray, demand: IntArray, most: int, spread: int) -> IntArray:
+def _fitting_pods(free: IntArray, demand: IntArray, most: int, spread: int) -> IntArray:
     """Return the number of pods of a demand that fit on each node, at most `most`."""
     is_requested = demand > 0
     fits = (
@@ -129,20 +129,20 @@ def _more_nodes(instance: Instance, additions: _Added) -> tuple[dict[int, int], 
     capacity = instance.node_free + instance.node_draining
     np.add.at(capacity, instance.pod_node, instance.pod_demand)
     kinds: dict[bytes, int] = {}
-    columns = [capacity.T, instance.node_domain[_levels(instance)], instance.shape_nodes, instance.node_sets]
+    columns = [capacity.T, instance.node_domain[_required_levels(instance)], instance.shape_nodes, instance.node_sets]
     table = np.vstack(columns).T
     for n in range(len(capacity)):
         kinds.setdefault(table[n].tobytes(), n)
     able = {n: needed for n in kinds.values() if (needed := _nodes_needed(instance, n, capacity[n]))}
     alike: dict[bytes, list[int]] = {}
     for n in able:
-        alike.setdefault(instance.node_domain[_levels(instance), n].tobytes(), []).append(n)
+        alike.setdefault(instance.node_domain[_required_levels(instance), n].tobytes(), []).append(n)
     best = [
         n
         for among in alike.values()
         for n in among
         if not any(
-            _no_worse(instance, capacity, m, n) and (m < n or not _no_worse(instance, capacity, n, m))
+            _is_no_worse_node(instance, capacity, m, n) and (m < n or not _is_no_worse_node(instance, capacity, n, m))
             for m in among
             if m != n
         )
@@ -152,18 +152,18 @@ def _more_nodes(instance: Instance, additions: _Added) -> tuple[dict[int, int], 
         for _ in range(able[n]):
             if len(copies) == MOST_ADDED:
                 return copies, False
-            copies[additions.node(n, capacity[n], instance.node_domain[:, n])] = n
+            copies[additions.add_node(n, capacity[n], instance.node_domain[:, n])] = n
     return copies, True
 
 
-def _levels(instance: Instance) -> list[int]:
+def _required_levels(instance: Instance) -> list[int]:
     """Return the levels of which some job needs one domain; the others do not distinguish nodes."""
     groups = instance.shape_group_level.tolist()
     return sorted({*instance.shape_level.tolist(), *groups, *instance.unit_level.tolist()} - {-1})
 
 
 def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
-    """Return the number of empty nodes like `n` that hold all pods that fit on one; 0 if they fit on none."""
+    """Return the number of empty nodes like `n` for all pods that fit on such a node; 0 if no pod fits."""
     needed = 0
     for k, demand in enumerate(instance.shape_demand):
         if not instance.shape_nodes[k, n] or (demand > capacity).any():
@@ -175,7 +175,7 @@ def _nodes_needed(instance: Instance, n: int, capacity: IntArray) -> int:
     return needed
 
 
-def _no_worse(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
+def _is_no_worse_node(instance: Instance, capacity: IntArray, m: int, n: int) -> bool:
     """Return whether an empty node like `m` can hold everything that one like `n`, in the same domains, can."""
     return bool(
         (capacity[m] >= capacity[n]).all()
@@ -198,13 +198,13 @@ def _fewer_pods(instance: Instance, additions: _Added) -> tuple[list[int], bool]
         domains = sorted(set(instance.node_domain[level, open_to].tolist()) - {-1}) if level >= 0 else [-1]
         if len(pod_units) + len(domains) * (count - 1) > MOST_ADDED:
             return pod_units, False
-        use, limit_shares = _per_pod(instance, k)
+        use, limit_shares = _shares_per_pod(instance, k)
         for domain in domains:
             column = np.full(len(instance.node_domain), -1, dtype=np.int64)
             if level >= 0:
                 column[level] = domain
             for _ in range(count - 1):
-                unit = additions.node(-1, instance.shape_demand[k], column, k)
+                unit = additions.add_node(-1, instance.shape_demand[k], column, k)
                 additions.units[-1] |= {
                     "use": use,
                     "queue": int(instance.job_queue[instance.shape_job[k]]),
@@ -214,36 +214,36 @@ def _fewer_pods(instance: Instance, additions: _Added) -> tuple[list[int], bool]
     return pod_units, True
 
 
-def _per_pod(instance: Instance, k: int) -> tuple[IntArray, IntArray]:
+def _shares_per_pod(instance: Instance, k: int) -> tuple[IntArray, IntArray]:
     """Return the quotas and limits freed by a pod less: its share, if the job's use is that of its only shape."""
     j, count = int(instance.shape_job[k]), int(instance.shape_count[k])
     alone = int((instance.shape_job == j).sum()) == 1
     return alone * (instance.job_use[j] // count), alone * (instance.limit_job[:, j] // count)
 
 
-def _raised(instance: Instance, additions: _Added) -> dict[int, tuple[str, int, int]]:
+def _raise_limits(instance: Instance, additions: _Added) -> dict[int, tuple[str, int, int]]:
     """Add units that use the jobs' missing amounts of each quota and limit."""
     raises = {}
     everyone = list(range(len(instance.job_priority)))
     quotas = Quotas(instance)
-    usage = quotas.usage(quotas.changed(everyone, []))
+    usage = quotas.usage_of(quotas.changed_use(everyone, []))
     for q in sorted(set(instance.job_queue.tolist()) - {-1}):
-        path = quotas.path(q)
+        path = quotas.path_to_root(q)
         short = (usage[path] - quotas.allowed[path]).max(axis=0)
         for f in np.flatnonzero(short > 0).tolist():
             if (instance.job_use[instance.job_queue == q, f] > 0).any():
                 use = np.zeros(instance.job_use.shape[1], dtype=np.int64)
                 use[f] = short[f]
-                raises[additions.unit(use=use, queue=q, priority=1)] = ("quota", q, f)
+                raises[additions.add_unit(use=use, queue=q, priority=1)] = ("quota", q, f)
     for h, remaining in enumerate(instance.limit_left.tolist()):
         if (short_of := int(instance.limit_job[h].sum()) - remaining) > 0 and instance.limit_job[h].any():
             limit_use = np.zeros(len(instance.limit_left), dtype=np.int64)
             limit_use[h] = short_of
-            raises[additions.unit(limit=limit_use, priority=1)] = ("limit", h, 0)
+            raises[additions.add_unit(limit=limit_use, priority=1)] = ("limit", h, 0)
     return raises
 
 
-def _question(instance: Instance, additions: _Added, pods: list[int]) -> Instance:
+def _build_question(instance: Instance, additions: _Added, pods: list[int]) -> Instance:
     units, jobs, extra = len(instance.unit_group), len(instance.job_priority), len(additions.units)
     nodes, flavors, limits = len(instance.node_free), instance.job_use.shape[1], len(instance.limit_left)
     here = [(u, says["node"]) for u, says in enumerate(additions.units, units) if "node" in says]
@@ -265,7 +265,7 @@ def _question(instance: Instance, additions: _Added, pods: list[int]) -> Instanc
         else:
             shape_nodes[:, i], node_sets[:, i] = instance.shape_nodes[:, like], instance.node_sets[:, like]
     ends = instance.unit_ends >= 0
-    pod_set, node_sets = _keep_out(instance, additions, node_sets)
+    pod_set, node_sets = _exclude_slots(instance, additions, node_sets)
     is_node = np.array(
         ["node" in says and u not in set(pods) for u, says in enumerate(additions.units, units)], dtype=np.int64
     )
@@ -319,7 +319,7 @@ def _question(instance: Instance, additions: _Added, pods: list[int]) -> Instanc
     )
 
 
-def _keep_out(instance: Instance, additions: _Added, node_sets: IntArray) -> tuple[IntArray, IntArray]:
+def _exclude_slots(instance: Instance, additions: _Added, node_sets: IntArray) -> tuple[IntArray, IntArray]:
     """Restrict moving pods to nodes and added nodes, excluding slots: unrestricted pods get a set without slots."""
     everywhere = np.ones((1, node_sets.shape[1]), dtype=np.int64)
     for i, shape in enumerate(additions.shape_of, len(instance.node_free)):

@@ -10,17 +10,17 @@ from mlsched_admission.instances import Instance
 MOST_NAMES = 6
 
 
-def named(what: str, names: Sequence[str], number: int) -> str:
+def name_of(what: str, names: Sequence[str], number: int) -> str:
     """Return "node n7", or "node 7" if nodes lack names."""
     return f"{what} {names[number] if names else number}"
 
 
-def place(instance: Instance, q: int) -> str:
+def name_of_queue(instance: Instance, q: int) -> str:
     """Return "queue a" or "cohort ml"."""
-    return named("queue", instance.queue_names, q).replace("queue cohort:", "cohort ")
+    return name_of("queue", instance.queue_names, q).replace("queue cohort:", "cohort ")
 
 
-def several(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:
+def names_in_words(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:
     """Return "units a, b and c", "unit a", or "12 units"."""
     indices = list(numbers)
     if len(indices) > MOST_NAMES:
@@ -33,5 +33,5 @@ def several(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:
 def not_evictable(names: Sequence[str], faults: Sequence[tuple[int, str]]) -> str:
     """Return the sentence on units that may not be evicted, with the reason, or the first of different reasons."""
     reasons = {why for _, why in faults}
-    first = faults[0][1] if len(reasons) == 1 else f"{several('unit', names, [faults[0][0]])}: {faults[0][1]}"
-    return f"{several('unit', names, sorted({u for u, _ in faults}))} may not be evicted for this: {first}"
+    first = faults[0][1] if len(reasons) == 1 else f"{names_in_words('unit', names, [faults[0][0]])}: {faults[0][1]}"
+    return f"{names_in_words('unit', names, sorted({u for u, _ in faults}))} may not be evicted for this: {first}"

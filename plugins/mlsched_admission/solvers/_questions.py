@@ -17,7 +17,7 @@ from mlsched.solvers import run
 from mlsched_admission.instances import Instance, Plan
 
 
-def about(instance: Instance, jobs: Sequence[int]) -> Instance:
+def only_jobs(instance: Instance, jobs: Sequence[int]) -> Instance:
     """Return the problem of only these jobs, without the others."""
     rows = list(jobs)
     if rows == list(range(len(instance.job_priority))):
@@ -36,7 +36,7 @@ def about(instance: Instance, jobs: Sequence[int]) -> Instance:
     )
 
 
-def lifted(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
+def lift_plan(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
     """Return a plan of `about(instance, jobs)` as a plan of the instance: the other jobs wait."""
     start = np.zeros(len(instance.job_priority), dtype=np.int64)
     start[list(jobs)] = plan.start
@@ -45,14 +45,14 @@ def lifted(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
     return plan.replace(start=start, place=place)
 
 
-def lowered(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
+def lower_plan(instance: Instance, jobs: Sequence[int], plan: Plan) -> Plan:
     """Return a plan of the instance as a plan of `about(instance, jobs)`: without the other jobs."""
     rows = list(jobs)
     shapes = [k for k, j in enumerate(instance.shape_job.tolist()) if j in rows]
     return plan.replace(start=plan.start[rows], place=plan.place[shapes] if plan.place.size else plan.place)
 
 
-def only(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> Instance:
+def only_victims(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> Instance:
     """Return the problem in which only these units may be evicted (by the same jobs as now), and these moved."""
     units = np.arange(len(instance.unit_group))
     return instance.replace(
@@ -61,7 +61,7 @@ def only(instance: Instance, evict: Iterable[int], move: Iterable[int] = ()) -> 
     )
 
 
-def after(instance: Instance, evict: Sequence[int]) -> Instance:
+def after_evictions(instance: Instance, evict: Sequence[int]) -> Instance:
     """Return the state after these units have left, in which no other unit may leave."""
     leaving = np.isin(np.arange(len(instance.unit_group)), list(evict))
     pods = leaving[instance.pod_unit] if len(instance.pod_unit) else np.zeros(0, dtype=bool)
@@ -108,18 +108,18 @@ class Asked:
         seconds = self.deadline.remaining()
         return None if seconds is None else max(seconds, 0.01)
 
-    def best(self, instance: Instance, objective: str) -> Best:
+    def best_plan(self, instance: Instance, objective: str) -> Best:
         """Return the best plan, and whether that is proved; every plan is judged."""
-        outcome = self._by("cp-sat", instance, objective)
+        outcome = self._solve_by("cp-sat", instance, objective)
         if self.confirm and outcome.status == "optimal":
-            again = self._by("highs", instance, objective)
+            again = self._solve_by("highs", instance, objective)
             if again.status == "optimal" and again.bound != outcome.bound:
                 raise SolverError(f"cp-sat proves {objective} = {outcome.bound}, highs {again.bound}")
         plan = outcome.plan
         assert plan is None or isinstance(plan, Plan)
         return Best(plan, outcome.status == "optimal")
 
-    def _by(self, name: str, instance: Instance, objective: str) -> Outcome:
+    def _solve_by(self, name: str, instance: Instance, objective: str) -> Outcome:
         self.solves += 1
         solver, params = registry().solver("admission", name)
         limits = Limits(seconds=self.remaining(), seed=self.seed)

@@ -7,10 +7,10 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import Quotas
-from mlsched_admission.solvers._names import named, place
+from mlsched_admission.solvers._names import name_of, name_of_queue
 
 
-def reason(instance: Instance, j: int, *, evictions: bool = True) -> str | None:
+def why_job_waits(instance: Instance, j: int, *, evictions: bool = True) -> str | None:
     """Explain why job `j` does not start by itself, even if all its possible victims leave; None without a single
     reason.
 
@@ -23,14 +23,14 @@ def reason(instance: Instance, j: int, *, evictions: bool = True) -> str | None:
     leaving = evictable | (instance.unit_movable == 1)
     pods = leaving[instance.pod_unit] if len(instance.pod_unit) else np.zeros(0, dtype=bool)
     np.add.at(room, instance.pod_node[pods], instance.pod_demand[pods])
-    job = named("job", instance.job_names, j)
+    job = name_of("job", instance.job_names, j)
     for k in np.flatnonzero(instance.shape_job == j).tolist():
-        if sentence := _no_room(instance, k, room, by):
+        if sentence := _why_no_room(instance, k, room, by):
             return f"{job}: {sentence}"
-    return _no_quota(instance, j, evictable, by, job) or _no_limit(instance, j, evictable, by, job)
+    return _why_no_quota(instance, j, evictable, by, job) or _why_no_limit(instance, j, evictable, by, job)
 
 
-def _no_room(instance: Instance, k: int, room: IntArray, by: str) -> str | None:
+def _why_no_room(instance: Instance, k: int, room: IntArray, by: str) -> str | None:
     open_to = instance.shape_nodes[k] == 1
     level = int(instance.shape_level[k])
     if level >= 0:
@@ -59,25 +59,25 @@ def _no_room(instance: Instance, k: int, room: IntArray, by: str) -> str | None:
     return None
 
 
-def _no_quota(instance: Instance, j: int, leaving: IntArray, by: str, job: str) -> str | None:
+def _why_no_quota(instance: Instance, j: int, leaving: IntArray, by: str, job: str) -> str | None:
     if int(instance.job_queue[j]) < 0:
         return None
     quotas = Quotas(instance)
-    usage = quotas.usage(quotas.changed([j], np.flatnonzero(leaving).tolist()))
-    for q in quotas.path(int(instance.job_queue[j])):
+    usage = quotas.usage_of(quotas.changed_use([j], np.flatnonzero(leaving).tolist()))
+    for q in quotas.path_to_root(int(instance.job_queue[j])):
         for f in np.flatnonzero(instance.job_use[j] > 0).tolist():
             if usage[q, f] > quotas.allowed[q, f]:
-                queue, flavor = place(instance, q), named("flavor", instance.flavor_names, f)
+                queue, flavor = name_of_queue(instance, q), name_of("flavor", instance.flavor_names, f)
                 most = max(0, int(instance.job_use[j, f] - (usage[q, f] - quotas.allowed[q, f])))
                 use = int(instance.job_use[j, f])
                 return f"{job}: {queue} can give it no more than {most} of {flavor} (of {use}){by}"
     return None
 
 
-def _no_limit(instance: Instance, j: int, leaving: IntArray, by: str, job: str) -> str | None:
+def _why_no_limit(instance: Instance, j: int, leaving: IntArray, by: str, job: str) -> str | None:
     for h, remaining in enumerate(instance.limit_left.tolist()):
         use, most = int(instance.limit_job[h, j]), remaining + int(instance.limit_unit[h, leaving].sum())
         if use and use > most:
-            limit = named("limit", instance.limit_names, h)
+            limit = name_of("limit", instance.limit_names, h)
             return f"{job}: {limit} leaves it no more than {max(0, most)} (of {use}){by}"
     return None

@@ -55,17 +55,17 @@ class _Search:
         for _, sets in sorted(rank.items()):
             best: tuple[int, Plan] | None = None
             for flags in sets:
-                best = self._with(flags, best)
+                best = self._best_with_starts(flags, best)
             if best is not None:
                 return best[1]
         raise AssertionError("that nothing starts and nobody leaves is always feasible")
 
-    def _with(self, flags: tuple[int, ...], best: tuple[int, Plan] | None) -> tuple[int, Plan] | None:
+    def _best_with_starts(self, flags: tuple[int, ...], best: tuple[int, Plan] | None) -> tuple[int, Plan] | None:
         """Return the best plan in which exactly these jobs start, or `best`."""
         instance = self.instance
         starters = [j for j, flag in enumerate(flags) if flag]
         able = np.asarray((instance.may[starters] > 0).any(axis=0)).tolist()
-        kinds = [(us, able[us[0]], bool(instance.unit_movable[us[0]])) for us in self._alike()]
+        kinds = [(us, able[us[0]], bool(instance.unit_movable[us[0]])) for us in self._classes_of_units()]
         kinds = [kind for kind in kinds if kind[1] or kind[2]]
         if not starters:
             kinds = []  # a move without a start does not change costs
@@ -73,8 +73,8 @@ class _Search:
         stack: list[tuple[int, list[int], list[int]]] = [(0, [], [])]
         while stack:
             depth, evicted, movers = stack.pop()
-            self._count()
-            if best is not None and self._at_least(evicted, movers) >= best[0]:
+            self._count_branch()
+            if best is not None and self._least_cost(evicted, movers) >= best[0]:
                 continue
             undecided = [u for us, _, _ in kinds[depth:] for u in us]
             if not self._could_fit(shapes, [*evicted, *movers, *undecided]):
@@ -92,19 +92,19 @@ class _Search:
                         )
                 continue
             value = judge.BASES[instance.objective(self.objective)](instance, evicted, movers)
-            if (best is None or value < best[0]) and self._allowed(starters, evicted):
-                plan = self._placed(flags, shapes, evicted, movers)
+            if (best is None or value < best[0]) and self._obeys_rules(starters, evicted):
+                plan = self._placed_plan(flags, shapes, evicted, movers)
                 best = best if plan is None else (value, plan)
         return best
 
-    def _count(self) -> None:
+    def _count_branch(self) -> None:
         self.branches += 1
         if self.branches % 256 == 0:
             self.deadline.check()
         if self.branches > MOST_BRANCHES:
             raise TooLarge(f"brute-force: there are more than {MOST_BRANCHES} branches: use cp-sat or highs")
 
-    def _alike(self) -> list[list[int]]:
+    def _classes_of_units(self) -> list[list[int]]:
         """Return classes of equal units: same pods on the same nodes, same columns, equal gangs."""
         instance = self.instance
         sizes = Counter(instance.unit_group.tolist())
@@ -128,11 +128,11 @@ class _Search:
             classes[repr((pods, gang, numbers, columns))].append(u)
         return list(classes.values())
 
-    def _at_least(self, evicted: list[int], movers: list[int]) -> int:
+    def _least_cost(self, evicted: list[int], movers: list[int]) -> int:
         """Return the least cost of a plan that evicts and moves these."""
         return judge.BASES[self.instance.objective(self.objective)](self.instance, evicted, movers)
 
-    def _rooms(self, leaving: list[int]) -> Rooms:
+    def _rooms_after(self, leaving: list[int]) -> Rooms:
         room: Rooms = (self.instance.node_free + self.instance.node_draining).tolist()
         for u in leaving:
             for p in self.pods[u]:
@@ -143,7 +143,7 @@ class _Search:
 
     def _could_fit(self, shapes: list[int], leaving: list[int]) -> bool:
         """Return whether each shape by itself would fit, apart from domains and all other rules."""
-        room = self._rooms(leaving) if shapes else []
+        room = self._rooms_after(leaving) if shapes else []
         for k in shapes:
             needed = int(self.instance.shape_count[k])
             for n, there in enumerate(room):
@@ -154,7 +154,7 @@ class _Search:
                 return False
         return True
 
-    def _allowed(self, starters: list[int], evicted: list[int]) -> bool:
+    def _obeys_rules(self, starters: list[int], evicted: list[int]) -> bool:
         """Check rules 5 to 9."""
         if judge.ineligible(self.instance, starters, evicted) or judge_quotas.over_quota(
             self.instance, starters, evicted
@@ -162,39 +162,41 @@ class _Search:
             return False
         return not list(judge.over_limit(self.instance, starters, evicted))
 
-    def _placed(self, flags: tuple[int, ...], shapes: list[int], evicted: list[int], movers: list[int]) -> Plan | None:
+    def _placed_plan(
+        self, flags: tuple[int, ...], shapes: list[int], evicted: list[int], movers: list[int]
+    ) -> Plan | None:
         """Return the plan with nodes for the arrivals; None if they do not fit."""
-        instance, room = self.instance, self._rooms([*evicted, *movers])
+        instance, room = self.instance, self._rooms_after([*evicted, *movers])
         move = [-1] * len(instance.pod_node)
         place = np.zeros(instance.shape_nodes.shape, dtype=np.int64)
-        for _ in self._moves([p for u in movers for p in self.pods[u]], room, move):
-            if not all(self._together(u, move) for u in movers):
+        for _ in self._enumerate_moves([p for u in movers for p in self.pods[u]], room, move):
+            if not all(self._obeys_level(u, move) for u in movers):
                 continue
-            for _ in self._places(shapes, room, place):
+            for _ in self._enumerate_places(shapes, room, place):
                 if not self._groups_together(place):
                     continue
                 evict = np.isin(np.arange(len(instance.unit_group)), evicted).astype(np.int64)
                 return Plan(start=ints(flags), place=place, evict=evict, move=ints(move))
         return None
 
-    def _moves(self, pods: list[int], room: Rooms, move: list[int], before: int = -1) -> Iterator[None]:
+    def _enumerate_moves(self, pods: list[int], room: Rooms, move: list[int], before: int = -1) -> Iterator[None]:
         """Enumerate the moves of these pods, equal ones in order; `room` and `move` follow each one."""
         if not pods:
             yield
             return
         p, others = pods[0], pods[1:]
-        first = max(0, move[before]) if before >= 0 and self._kind(before) == self._kind(p) else 0
+        first = max(0, move[before]) if before >= 0 and self._kind_of_pod(before) == self._kind_of_pod(p) else 0
         node_set, demand = int(self.instance.pod_set[p]), self.instance.pod_demand[p].tolist()
         for n, there in enumerate(room[first:], first):
-            self._count()
+            self._count_branch()
             if (node_set < 0 or self.instance.node_sets[node_set, n]) and all(
                 d <= a or not d for d, a in zip(demand, there, strict=True)
             ):
                 room[n], move[p] = [a - d for a, d in zip(there, demand, strict=True)], n
-                yield from self._moves(others, room, move, p)
+                yield from self._enumerate_moves(others, room, move, p)
                 room[n], move[p] = there, -1
 
-    def _together(self, u: int, move: list[int]) -> bool:
+    def _obeys_level(self, u: int, move: list[int]) -> bool:
         """Return whether a moved unit obeys its level (rule 3)."""
         return self._in_one_domain(int(self.instance.unit_level[u]), {move[p] for p in self.pods[u]})
 
@@ -210,40 +212,40 @@ class _Search:
         domains = {int(self.instance.node_domain[level, n]) for n in nodes} if level >= 0 else set()
         return len(domains) <= 1 and -1 not in domains
 
-    def _kind(self, p: int) -> tuple[list[int], int]:
+    def _kind_of_pod(self, p: int) -> tuple[list[int], int]:
         return self.instance.pod_demand[p].tolist(), int(self.instance.pod_set[p])
 
-    def _places(self, shapes: list[int], room: Rooms, place: IntArray) -> Iterator[None]:
+    def _enumerate_places(self, shapes: list[int], room: Rooms, place: IntArray) -> Iterator[None]:
         """Enumerate the placements of these shapes."""
         if not shapes:
             yield
             return
-        for _ in self._shape(shapes[0], int(self.instance.shape_count[shapes[0]]), 0, room, place):
-            if self._whole(shapes[0], place):
-                yield from self._places(shapes[1:], room, place)
+        for _ in self._place_shape_from(shapes[0], int(self.instance.shape_count[shapes[0]]), 0, room, place):
+            if self._has_whole_slices(shapes[0], place):
+                yield from self._enumerate_places(shapes[1:], room, place)
 
-    def _shape(self, k: int, needed: int, n: int, room: Rooms, place: IntArray) -> Iterator[None]:
-        """Enumerate the placements of `needed` pods of a shape on node n and those after it."""
+    def _place_shape_from(self, k: int, needed: int, n: int, room: Rooms, place: IntArray) -> Iterator[None]:
+        """Enumerate the placements of `needed` pods of a shape on node n and later nodes."""
         if needed == 0:
             yield
             return
         if n == len(room):
             return
         there, demand = room[n], self.demand[k]
-        after = sum(self._fit(k, m, room) for m in range(n + 1, len(room)))
-        for count in range(min(self._fit(k, n, room), needed), max(0, needed - after) - 1, -1):
-            self._count()
+        after = sum(self._fitting_pods(k, m, room) for m in range(n + 1, len(room)))
+        for count in range(min(self._fitting_pods(k, n, room), needed), max(0, needed - after) - 1, -1):
+            self._count_branch()
             room[n], place[k, n] = [a - count * d for a, d in zip(there, demand, strict=True)], count
-            yield from self._shape(k, needed - count, n + 1, room, place)
+            yield from self._place_shape_from(k, needed - count, n + 1, room, place)
         room[n], place[k, n] = there, 0
 
-    def _fit(self, k: int, n: int, room: Rooms) -> int:
+    def _fitting_pods(self, k: int, n: int, room: Rooms) -> int:
         """Return the number of pods of a shape that fit on a node."""
         count = int(self.instance.shape_count[k])
         fit = min((a // d for a, d in zip(room[n], self.demand[k], strict=True) if d), default=count)
         return max(0, min(fit, int(self.instance.shape_spread[k]) or count)) * int(self.instance.shape_nodes[k, n])
 
-    def _whole(self, k: int, place: IntArray) -> bool:
+    def _has_whole_slices(self, k: int, place: IntArray) -> bool:
         """Check rule 2: complete slices in each domain."""
         level = int(self.instance.shape_level[k])
         if level < 0:

@@ -14,7 +14,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, ints
 from mlsched_admission.instances import Instance, Plan
-from mlsched_admission.solvers._questions import Asked, only
+from mlsched_admission.solvers._questions import Asked, only_victims
 
 #: Default limit in wall seconds.
 SECONDS = 60.0
@@ -60,21 +60,21 @@ def free_whole_nodes(
     for count in range(1, most + 1):
         way = None
         if suffice:
-            way = _cheapest(searcher, whole_nodes_job(instance, level, count, evict=False), "moves", count)
+            way = _cheapest_way(searcher, whole_nodes_job(instance, level, count, evict=False), "moves", count)
             suffice = way.plan is not None or not way.proved
         if way is None or (way.plan is None and way.proved):
             question = whole_nodes_job(instance, level, count, evict=True)
-            way = _cheapest(searcher, question, "victims", count)
+            way = _cheapest_way(searcher, question, "victims", count)
             if way.plan is not None:  # the fewest moves with these evictions
                 units = np.flatnonzero(question.unit_movable).tolist()
-                fewer = _cheapest(searcher, only(question, way.evicts, units), "moves", count)
+                fewer = _cheapest_way(searcher, only_victims(question, way.evicts, units), "moves", count)
                 way = way if fewer.plan is None else dataclasses.replace(fewer, proved=way.proved and fewer.proved)
         ways.append(way)
     return ways
 
 
-def _cheapest(searcher: Asked, question: Instance, objective: str, count: int) -> Freed:
-    best = searcher.best(question, objective)
+def _cheapest_way(searcher: Asked, question: Instance, objective: str, count: int) -> Freed:
+    best = searcher.best_plan(question, objective)
     plan = best.plan
     if plan is None or not plan.start[0]:
         return Freed(count, (), (), (), None, best.proved)
@@ -125,13 +125,13 @@ def whole_nodes_job(instance: Instance, level: int, count: int, *, evict: bool) 
         shape_spread=ints([0]),
         shape_group=ints([-1]),
         unit_movable=np.isin(np.arange(units), instance.pod_unit).astype(np.int64),
-        unit_level=_levels(instance, level),
+        unit_level=_levels_of_units(instance, level),
         contested=0 * instance.contested,
         above_nominal=0,
     )
 
 
-def _levels(instance: Instance, level: int) -> IntArray:
+def _levels_of_units(instance: Instance, level: int) -> IntArray:
     """Return the level in which each moved unit stays together: the given one for gangs that are in one domain."""
     levels = instance.unit_level.copy()
     if level < 0 or not len(instance.pod_unit):

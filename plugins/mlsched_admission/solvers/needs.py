@@ -12,10 +12,10 @@ from mlsched.core.fields import IntArray
 from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
 from mlsched_admission.instances.judge_quotas import over_quota
-from mlsched_admission.solvers._changes import Changes, changes
-from mlsched_admission.solvers._names import named, place, several
-from mlsched_admission.solvers._questions import Asked, about, only
-from mlsched_admission.solvers._reasons import reason
+from mlsched_admission.solvers._changes import Changes, problem_of_changes
+from mlsched_admission.solvers._names import name_of, name_of_queue, names_in_words
+from mlsched_admission.solvers._questions import Asked, only_jobs, only_victims
+from mlsched_admission.solvers._reasons import why_job_waits
 from mlsched_admission.solvers._verdict import Change, Needs, Verdict
 
 #: Default limit in wall seconds: a front of four kinds of changes can be long.
@@ -44,7 +44,7 @@ def what_it_takes(
         verdict: A verdict about the same jobs, whose front shows whether they start by evictions.
     """
     rows = list(range(len(instance.job_priority))) if jobs is None else list(jobs)
-    question = about(instance, rows)
+    question = only_jobs(instance, rows)
     searcher = Asked(SECONDS if time_limit is None else time_limit, seed)
     starts = [] if verdict is None else [point.plan for point in verdict.front]
     starting = [plan for plan in starts if plan.start[rows].all()]
@@ -53,11 +53,13 @@ def what_it_takes(
         return Needs(tuple(rows), starts_now=True, complete=True, proof="a plan that the judge accepts")
     # All plans of a complete front start as much as any plan does.
     most = starts[0].start[rows] if starts and complete else None
-    cannot, why = (None, "") if starting else _cannot(question, searcher, most)
-    problem = changes(question)
-    plans, complete = _front(problem, searcher)
-    all_changes = [_change(question, problem, plan) for plan in plans]
-    all_changes.sort(key=lambda change: (_kinds(change), change.wait, sum(change.nodes.values()), len(change.moves)))
+    cannot, why = (None, "") if starting else _why_impossible(question, searcher, most)
+    problem = problem_of_changes(question)
+    plans, complete = _undominated_changes(problem, searcher)
+    all_changes = [_change_of_plan(question, problem, plan) for plan in plans]
+    all_changes.sort(
+        key=lambda change: (_kinds_of_change(change), change.wait, sum(change.nodes.values()), len(change.moves))
+    )
     complete = complete and problem.complete
     proof = f"cp-sat found the front in {count_of(searcher.solves, 'solve')}" + (
         " and proved that it is complete" if complete else ""
@@ -71,24 +73,24 @@ def _starts_now(question: Instance, searcher: Asked, starting: Sequence[Plan], *
     """Return whether the jobs start without evictions and moves; on a complete front, such a plan is the only point."""
     if starting and complete:
         return any(not plan.evict.any() and not (plan.move >= 0).any() for plan in starting)
-    stuck = any(reason(question, j, evictions=False) for j in range(len(question.job_priority)))
-    return not stuck and bool(searcher.best(only(question, ()), "victims").starts_all)
+    stuck = any(why_job_waits(question, j, evictions=False) for j in range(len(question.job_priority)))
+    return not stuck and bool(searcher.best_plan(only_victims(question, ()), "victims").starts_all)
 
 
-def _kinds(change: Change) -> int:
+def _kinds_of_change(change: Change) -> int:
     fields = (change.nodes, change.moves, change.quota, change.limits, change.fewer_pods, change.wait)
     return sum(bool(field) for field in fields)
 
 
-def _cannot(question: Instance, searcher: Asked, most: IntArray | None) -> tuple[str | None, str]:
+def _why_impossible(question: Instance, searcher: Asked, most: IntArray | None) -> tuple[str | None, str]:
     """Explain why the jobs do not start by allowed evictions and moves either, with the proof; None if they do.
 
     most: 1 for each job of a plan that is proved to start the most; None if unknown.
     """
-    if len(question.job_priority) == 1 and (sentence := reason(question, 0)):
+    if len(question.job_priority) == 1 and (sentence := why_job_waits(question, 0)):
         return sentence, "counted"
     if most is None:
-        best = searcher.best(question, "victims")
+        best = searcher.best_plan(question, "victims")
         if best.starts_all:
             return None, ""
         if best.plan is None or not best.proved:
@@ -96,13 +98,13 @@ def _cannot(question: Instance, searcher: Asked, most: IntArray | None) -> tuple
         most = best.plan.start
     waiting = np.flatnonzero(most == 0).tolist()
     for j in waiting:
-        if sentence := reason(question, j):
+        if sentence := why_job_waits(question, j):
             return sentence, "counted"
-    jobs = several("job", question.job_names, waiting)
+    jobs = names_in_words("job", question.job_names, waiting)
     return f"{jobs}: no plan starts {'it' if len(waiting) == 1 else 'them'} by allowed evictions", "proved by cp-sat"
 
 
-def _front(problem: Changes, searcher: Asked) -> tuple[list[Plan], bool]:
+def _undominated_changes(problem: Changes, searcher: Asked) -> tuple[list[Plan], bool]:
     """Return the undominated plans of the problem of changes, and whether these are all."""
     from mlsched.solvers.front.planned import front_of
 
@@ -124,7 +126,7 @@ def _front(problem: Changes, searcher: Asked) -> tuple[list[Plan], bool]:
     return plans, bool(front.complete)
 
 
-def _change(question: Instance, problem: Changes, plan: Plan) -> Change:
+def _change_of_plan(question: Instance, problem: Changes, plan: Plan) -> Change:
     """Return a plan of the problem of changes as a change, with only the quota that it needs."""
     evicted = np.flatnonzero(plan.evict).tolist()
     real = len(question.unit_group)
@@ -133,25 +135,23 @@ def _change(question: Instance, problem: Changes, plan: Plan) -> Change:
     pods = [u for u in evicted if u in problem.pods]
     moved_pods = np.flatnonzero(plan.move[: len(question.pod_unit)] >= 0)
     moves = tuple(sorted({int(question.pod_unit[p]) for p in moved_pods}))
-    quota, limits = _raised(problem, plan)
+    quota, limits = _necessary_raises(problem, plan)
     wait = max((int(question.unit_ends[u]) for u in ended_units), default=0)
     parts = [counted_nodes(question, n, count) for n, count in sorted(nodes.items())]
-    parts += [f"move {several('unit', question.unit_names, moves)}"] if moves else []
+    parts += [f"move {names_in_words('unit', question.unit_names, moves)}"] if moves else []
     parts += [
-        f"{more} more nominal quota of {named('flavor', question.flavor_names, f)} for {place(question, q)}"
+        f"{more} more nominal quota of {name_of('flavor', question.flavor_names, f)} for {name_of_queue(question, q)}"
         for (q, f), more in quota.items()
     ]
-    parts += [f"{named('limit', question.limit_names, h)} raised by {more}" for h, more in limits.items()]
+    parts += [f"{name_of('limit', question.limit_names, h)} raised by {more}" for h, more in limits.items()]
     parts += [f"{count_of(len(pods), 'pod')} fewer"] if pods else []
-    parts += (
-        [f"wait {_span(wait)} until {several('unit', question.unit_names, ended_units)} {_ends(ended_units)}"]
-        if ended_units
-        else []
-    )
+    if ended_units:
+        units = names_in_words("unit", question.unit_names, ended_units)
+        parts.append(f"wait {_span_in_words(wait)} until {units} {_ends_in_words(ended_units)}")
     return Change("; ".join(parts), dict(nodes), moves, quota, limits, len(pods), wait, ended_units)
 
 
-def _ends(units: Sequence[int]) -> str:
+def _ends_in_words(units: Sequence[int]) -> str:
     return "ends" if len(units) == 1 else "end"
 
 
@@ -161,7 +161,7 @@ def counted_nodes(question: Instance, n: int, count: int) -> str:
     return f"{count} more node{'' if count == 1 else 's'} like {like}"
 
 
-def _span(seconds: int) -> str:
+def _span_in_words(seconds: int) -> str:
     """Format a time span: "2 h 05 min", "40 s"."""
     if seconds < 60:
         return f"{seconds} s"
@@ -169,7 +169,7 @@ def _span(seconds: int) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def _raised(problem: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
+def _necessary_raises(problem: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
     """Return the necessary rises of quotas and limits: one after the other at the least value that the others allow."""
     question, units = problem.question, [u for u in problem.raised if plan.evict[u]]
     evicted = np.flatnonzero(plan.evict).tolist()
@@ -187,11 +187,11 @@ def _raised(problem: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], d
             values[place] = amount
             return of.replace(**{name: values})
 
-        def enough(amount: int, made_of: Callable[[int], Instance] = raised_by) -> bool:
+        def is_sufficient(amount: int, made_of: Callable[[int], Instance] = raised_by) -> bool:
             trial = made_of(amount)
             return not over_quota(trial, starters, evicted) and not list(judge.over_limit(trial, starters, evicted))
 
-        least = _least(int(getattr(question, name)[place]), enough)
+        least = _least_sufficient(int(getattr(question, name)[place]), is_sufficient)
         question = raised_by(least)
         if what == "quota" and least:
             quota[a, b] = least
@@ -200,7 +200,7 @@ def _raised(problem: Changes, plan: Plan) -> tuple[dict[tuple[int, int], int], d
     return quota, limits
 
 
-def _least(most: int, enough: Callable[[int], bool]) -> int:
+def _least_sufficient(most: int, enough: Callable[[int], bool]) -> int:
     """Return the least sufficient amount up to `most`, which suffices; sufficiency is monotone."""
     low, high = 0, most
     while low < high:

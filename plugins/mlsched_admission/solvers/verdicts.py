@@ -17,9 +17,17 @@ from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.fields import as_int, ints
 from mlsched.core.registry import registry
 from mlsched_admission.instances import Instance, Plan, judge
-from mlsched_admission.solvers._names import not_evictable, several
-from mlsched_admission.solvers._questions import Asked, Best, about, after, lifted, lowered, only
-from mlsched_admission.solvers._reasons import reason
+from mlsched_admission.solvers._names import names_in_words, not_evictable
+from mlsched_admission.solvers._questions import (
+    Asked,
+    Best,
+    after_evictions,
+    lift_plan,
+    lower_plan,
+    only_jobs,
+    only_victims,
+)
+from mlsched_admission.solvers._reasons import why_job_waits
 from mlsched_admission.solvers._verdict import Change, Kind, Needs, Point, Verdict
 from mlsched_admission.solvers.needs import what_it_takes
 
@@ -59,30 +67,32 @@ def judge_decision(
         InvalidInput: The decision does not belong to this instance.
     """
     rows = (
-        list(range(len(instance.job_priority))) if jobs is None else _numbers("jobs", jobs, len(instance.job_priority))
+        list(range(len(instance.job_priority)))
+        if jobs is None
+        else _valid_numbers("jobs", jobs, len(instance.job_priority))
     )
     if set(first) - {"top_priority"}:
         raise InvalidInput(f"first: {list(first)!r}, expected top_priority, or nothing")
     names = _objectives(instance, objectives)
-    question = about(instance, rows)
-    judged_decision = _decided(instance, question, decision, rows, starts)
+    question = only_jobs(instance, rows)
+    judged_decision = _decision_of_input(instance, question, decision, rows, starts)
     judgement = _Judgement(question, judged_decision, names, bool(first), Asked(time_limit, seed, confirm=confirm))
     verdict = judgement.verdict(known if question is instance else None)
 
-    def back(point: Point) -> Point:
-        return dataclasses.replace(point, plan=lifted(instance, rows, point.plan))
+    def lift_point(point: Point) -> Point:
+        return dataclasses.replace(point, plan=lift_plan(instance, rows, point.plan))
 
     return dataclasses.replace(
         verdict,
         jobs=tuple(rows[j] for j in verdict.jobs),
         asked=tuple(rows),
         first=tuple(first),
-        witness=None if verdict.witness is None else back(verdict.witness),
-        front=tuple(back(point) for point in verdict.front),
+        witness=None if verdict.witness is None else lift_point(verdict.witness),
+        front=tuple(lift_point(point) for point in verdict.front),
     )
 
 
-def _numbers(name: str, values: Iterable[int], size: int) -> list[int]:
+def _valid_numbers(name: str, values: Iterable[int], size: int) -> list[int]:
     """Return different numbers below `size`, ascending."""
     numbers = sorted({as_int(name, n) for n in values})
     for n in numbers:
@@ -116,16 +126,16 @@ class _Decision:
     complete: bool
 
 
-def _decided(
+def _decision_of_input(
     instance: Instance, question: Instance, decision: Plan | Iterable[int], rows: list[int], starts: bool | None
 ) -> _Decision:
     if isinstance(decision, Plan):
         if wrong := judge.malformed(instance, decision):
             raise InvalidInput(f"the decision: {wrong[0]}")
-        plan = lowered(instance, rows, decision)
+        plan = lower_plan(instance, rows, decision)
         meant_jobs = tuple(np.flatnonzero(plan.start).tolist())
         return _Decision(plan, tuple(np.flatnonzero(plan.evict).tolist()), meant_jobs, complete=True)
-    units = _numbers("decision", decision, len(instance.unit_group))
+    units = _valid_numbers("decision", decision, len(instance.unit_group))
     everyone = tuple(range(len(rows))) if (bool(units) if starts is None else starts) else ()
     plan = Plan(
         start=ints(int(j in everyone) for j in range(len(rows))),
@@ -136,7 +146,7 @@ def _decided(
     return _Decision(plan, tuple(units), everyone, complete=not units and not everyone)
 
 
-def _nobody(question: Instance) -> Plan:
+def _all_wait_plan(question: Instance) -> Plan:
     """Return the plan in which all jobs wait without evictions and moves."""
     return Plan(
         start=0 * question.job_priority,
@@ -158,19 +168,19 @@ class _Judgement:
 
     def verdict(self, known: Verdict | None = None) -> Verdict:
         """Return the first kind that applies, with the front."""
-        result = self._ineligible()
-        if result is None and (self.made.complete or not self._fewest().starts_all):
-            result = self._does_not_start()
-        result = result or self._needless()
+        result = self._ineligible_verdict()
+        if result is None and (self.made.complete or not self._fewest_victims().starts_all):
+            result = self._start_verdict()
+        result = result or self._needless_verdict()
         if known is not None and known.objectives == self.objectives:
             front, complete, proof, evidence = known.front, known.complete, known.front_proof, known.front_evidence
         else:
-            front, complete, proof, evidence = self._front()
+            front, complete, proof, evidence = self._front_of_question()
         if result is None:
-            result = self._against(front, complete, proof, evidence)
+            result = self._verdict_against_front(front, complete, proof, evidence)
         return dataclasses.replace(result, front=front, complete=complete, front_proof=proof, front_evidence=evidence)
 
-    def _made(self, kind: Kind, sentence: str, **fields: Any) -> Verdict:
+    def _verdict_of_kind(self, kind: Kind, sentence: str, **fields: Any) -> Verdict:
         return Verdict(
             kind=kind,
             sentence=sentence,
@@ -181,10 +191,10 @@ class _Judgement:
             **fields,
         )
 
-    def _units(self, units: Iterable[int]) -> str:
-        return several("unit", self.question.unit_names, units)
+    def _names_of_units(self, units: Iterable[int]) -> str:
+        return names_in_words("unit", self.question.unit_names, units)
 
-    def _ineligible(self) -> Verdict | None:
+    def _ineligible_verdict(self) -> Verdict | None:
         violations = judge.ineligible(self.question, self.made.meant, self.made.evict)
         faults = tuple(
             (u, why.removeprefix(f"unit {u} is evicted: ")) for u, why in violations
@@ -192,9 +202,9 @@ class _Judgement:
         if not faults:
             return None
         sentence = not_evictable(self.question.unit_names, faults)
-        return self._made("ineligible", sentence, ineligible=faults, proof="by the rules of the instance")
+        return self._verdict_of_kind("ineligible", sentence, ineligible=faults, proof="by the rules of the instance")
 
-    def _does_not_start(self) -> Verdict | None:
+    def _start_verdict(self) -> Verdict | None:
         """Return the verdict if the jobs do not start after the decision.
 
         A full plan is checked as given. For a list of victims, a placement of the jobs without the victims is searched.
@@ -202,67 +212,71 @@ class _Judgement:
         if self.made.complete:
             wrong = self.question.violations(self.made.plan)
             proof = "by the rules of the instance"
-            return self._made("does not start", wrong[0], starts=False, proof=proof) if wrong else None
-        remaining = after(about(self.question, self.made.meant), self.made.evict)
-        starts = self.asked.best(remaining, "victims").starts_all
+            return self._verdict_of_kind("does not start", wrong[0], starts=False, proof=proof) if wrong else None
+        remaining = after_evictions(only_jobs(self.question, self.made.meant), self.made.evict)
+        starts = self.asked.best_plan(remaining, "victims").starts_all
         if starts:
             return None
-        jobs = several("job", self.question.job_names, self.made.meant)
+        jobs = names_in_words("job", self.question.job_names, self.made.meant)
         if starts is None:
-            return self._made("unknown", f"the time was over before it was known whether {jobs} can start then")
-        why = next((s for j in range(len(self.made.meant)) if (s := reason(remaining, j, evictions=False))), None)
-        sentence = f"with {self._units(self.made.evict)} gone, {jobs} cannot start"
+            return self._verdict_of_kind(
+                "unknown", f"the time was over before it was known whether {jobs} can start then"
+            )
+        why = next(
+            (s for j in range(len(self.made.meant)) if (s := why_job_waits(remaining, j, evictions=False))), None
+        )
+        sentence = f"with {self._names_of_units(self.made.evict)} gone, {jobs} cannot start"
         proof = f"{why}, with them gone" if why else "cp-sat proved that no places exist"
-        return self._made("does not start", sentence, starts=False, proof=proof, evidence="unconfirmed")
+        return self._verdict_of_kind("does not start", sentence, starts=False, proof=proof, evidence="unconfirmed")
 
-    def _fewest(self) -> Best:
+    def _fewest_victims(self) -> Best:
         """Return the plan that starts the decision's jobs with the fewest of its victims; unproved without victims."""
         if not self.made.evict:
             return Best(None, proved=False)
         if self._least is None:
             moved_units = self.question.moved(self.made.plan.move)
-            subproblem = only(about(self.question, self.made.meant), self.made.evict, moved_units)
-            self._least = self.asked.best(subproblem.replace(unit_lost=np.ones_like(subproblem.unit_lost)), "lost")
+            subproblem = only_victims(only_jobs(self.question, self.made.meant), self.made.evict, moved_units)
+            self._least = self.asked.best_plan(subproblem.replace(unit_lost=np.ones_like(subproblem.unit_lost)), "lost")
         return self._least
 
-    def _needless(self) -> Verdict | None:
+    def _needless_verdict(self) -> Verdict | None:
         """Find the fewest of the decision's victims with which its jobs start."""
-        best = self._fewest()
+        best = self._fewest_victims()
         if best.plan is None or not best.starts_all or int(best.plan.evict.sum()) >= len(self.made.evict):
             return None
-        point = self._point(lifted(self.question, self.made.meant, best.plan))
+        point = self._point_of_plan(lift_plan(self.question, self.made.meant, best.plan))
         needless = tuple(u for u in self.made.evict if not point.plan.evict[u])
         fewest = len(self.made.evict) - len(needless)
-        sentence = f"{self._units(needless)} need not be evicted: the other {fewest} suffice"
+        sentence = f"{self._names_of_units(needless)} need not be evicted: the other {fewest} suffice"
         if not fewest:
-            sentence = f"nobody need be evicted: {self._units(needless)} can stay"
+            sentence = f"nobody need be evicted: {self._names_of_units(needless)} can stay"
         minimal = ", and fewer of them do not (proved by cp-sat)" if best.proved else ""
         proof = f"a plan that evicts {count_of(fewest, 'unit')} of them starts the jobs{minimal}"
-        return self._made(
+        return self._verdict_of_kind(
             "needless", sentence, starts=True, needless=needless, witness=point, proof=proof, evidence="unconfirmed"
         )
 
-    def _point(self, plan: Plan) -> Point:
+    def _point_of_plan(self, plan: Plan) -> Point:
         return Point(judge.base_values(self.question, plan), plan)
 
-    def _front(self) -> tuple[tuple[Point, ...], bool, str, str | None]:
+    def _front_of_question(self) -> tuple[tuple[Point, ...], bool, str, str | None]:
         """Return all points among the plans that start the most and evict the lowest priorities; and the proof."""
         from mlsched.solvers.front.planned import front_of
 
         question, is_proved = self.question, True
-        stuck = [reason(question, j) for j in range(len(question.job_priority))]
+        stuck = [why_job_waits(question, j) for j in range(len(question.job_priority))]
         if all(stuck) and not self.made.evict:
-            nothing = _nobody(question)
-            return (self._point(nothing),), True, f"counted: {stuck[0]}", None
+            nothing = _all_wait_plan(question)
+            return (self._point_of_plan(nothing),), True, f"counted: {stuck[0]}", None
         if self.top and self._priorities_differ():
-            best = self.asked.best(question, "top_priority")
+            best = self.asked.best_plan(question, "top_priority")
             is_proved = best.proved
             if best.plan is None:
                 return (), False, "the time was over before a plan was found", None
             if is_proved and not best.plan.start.any() and not self.asked.confirm:  # so all units stay, too
                 proof = "cp-sat proved that no plan starts a job"
-                return (self._point(_nobody(question)),), True, proof, "unconfirmed"
-            highest = self._point(best.plan).values["top_priority"]
+                return (self._point_of_plan(_all_wait_plan(question)),), True, proof, "unconfirmed"
+            highest = self._point_of_plan(best.plan).values["top_priority"]
             levels = sorted(set(question.unit_priority.tolist()))
             evictable = np.isin(question.unit_priority, levels[:highest])
             question = question.replace(may=np.where(evictable, question.may, 0))
@@ -278,7 +292,7 @@ class _Judgement:
         )
         if self.asked.confirm and front.complete:
             front = front.confirmed()
-        points = [self._point(plan) for plan in front.plans or ()]
+        points = [self._point_of_plan(plan) for plan in front.plans or ()]
         points.sort(key=lambda point: [point.values[name] for name in self.objectives])
         complete = bool(front.complete) and is_proved
         proof = f"cp-sat found the front in {count_of(front.solves, 'solve')}" + (
@@ -292,38 +306,43 @@ class _Judgement:
         one_level = len(np.unique(self.question.unit_priority[evictable])) < 2
         return not one_level or "victims" not in self.objectives or bool(self.question.unit_movable.any())
 
-    def _against(self, front: tuple[Point, ...], complete: bool, proof: str, evidence: str | None) -> Verdict:
+    def _verdict_against_front(
+        self, front: tuple[Point, ...], complete: bool, proof: str, evidence: str | None
+    ) -> Verdict:
         """Compare the decision with the front."""
-        rank = judge.waiting(self.question, self.made.plan)
+        rank = judge.waiting_rank(self.question, self.made.plan)
         for point in front:
-            if why := self._better(point, rank):
+            if why := self._why_better(point, rank):
                 sentence = f"dominated: {why}"
                 proof = "a plan that the judge accepts"
-                return self._made("dominated", sentence, starts=True, witness=point, proof=proof)
+                return self._verdict_of_kind("dominated", sentence, starts=True, witness=point, proof=proof)
         if not complete:
-            return self._made("unknown", "the time was over before the front was complete", starts=True, proof=proof)
+            return self._verdict_of_kind(
+                "unknown", "the time was over before the front was complete", starts=True, proof=proof
+            )
         why = f"no plan is better in {' and '.join(self.objectives)}" if self.made.meant else "nothing can start"
-        own = self._point(self.made.plan) if self.made.complete else self._placed(front)
+        own = self._point_of_plan(self.made.plan) if self.made.complete else self._decision_with_places(front)
         sentence = f"on the front: {why}"
-        return self._made("on the front", sentence, starts=True, witness=own, proof=proof, evidence=evidence)
+        return self._verdict_of_kind("on the front", sentence, starts=True, witness=own, proof=proof, evidence=evidence)
 
-    def _placed(self, front: tuple[Point, ...]) -> Point | None:
+    def _decision_with_places(self, front: tuple[Point, ...]) -> Point | None:
         """Return the decision with places for its pods."""
-        subproblem = about(self.question, self.made.meant)
-        best = self.asked.best(only(subproblem, self.made.evict), "victims")
+        subproblem = only_jobs(self.question, self.made.meant)
+        best = self.asked.best_plan(only_victims(subproblem, self.made.evict), "victims")
         if best.plan is None:
             return None
-        plan = lifted(self.question, self.made.meant, best.plan).replace(evict=self.made.plan.evict)
-        return None if self.question.violations(plan) else self._point(plan)
+        plan = lift_plan(self.question, self.made.meant, best.plan).replace(evict=self.made.plan.evict)
+        return None if self.question.violations(plan) else self._point_of_plan(plan)
 
-    def _better(self, point: Point, rank: int) -> str | None:
+    def _why_better(self, point: Point, rank: int) -> str | None:
         """Explain why a point is better than the decision; None if it is not."""
-        waits = judge.waiting(self.question, point.plan)
+        waits = judge.waiting_rank(self.question, point.plan)
         mine, its = self.values, point.values
         cost = ", ".join(f"{its[name]} instead of {mine[name]} {_UNITS[name]}" for name in self.objectives)
         if waits < rank:
             more = np.flatnonzero((point.plan.start == 1) & (self.made.plan.start == 0)).tolist()
-            return f"{several('job', self.question.job_names, more)} can start by evicting {self._whom(point)}"
+            jobs = names_in_words("job", self.question.job_names, more)
+            return f"{jobs} can start by evicting {self._victims_in_words(point)}"
         if waits > rank:
             return None
         if self.top and its["top_priority"] < mine["top_priority"]:
@@ -335,18 +354,18 @@ class _Judgement:
             return None
         pairs = [(its[name], mine[name]) for name in self.objectives]
         if all(a <= b for a, b in pairs) and any(a < b for a, b in pairs):
-            return f"evicting {self._whom(point)} costs {cost}"
+            return f"evicting {self._victims_in_words(point)} costs {cost}"
         return None
 
-    def _whom(self, point: Point) -> str:
+    def _victims_in_words(self, point: Point) -> str:
         evicted = np.flatnonzero(point.plan.evict).tolist()
-        return self._units(evicted) if evicted else "nobody"
+        return self._names_of_units(evicted) if evicted else "nobody"
 
 
 def front_question(instance: Instance, verdict: Verdict) -> tuple[Instance, list[Plan]]:
     """Return the problem of a verdict's front, with only the requested jobs, and a plan for each point."""
-    plans = [lowered(instance, verdict.asked, point.plan) for point in verdict.front]
-    return about(instance, verdict.asked), plans
+    plans = [lower_plan(instance, verdict.asked, point.plan) for point in verdict.front]
+    return only_jobs(instance, verdict.asked), plans
 
 
 #: Objective -> the unit of its values, in sentences.

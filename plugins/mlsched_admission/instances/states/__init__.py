@@ -37,10 +37,10 @@ def read_states(paths: Iterable[str | os.PathLike[str]], options: Options | None
 def states_of(documents: Sequence[Document], options: Options | None = None) -> list[State]:
     """Return the states of `read_states` from parsed documents."""
     with collector_paused():
-        return _states(documents, options or Options())
+        return _states_by_system(documents, options or Options())
 
 
-def _states(documents: Sequence[Document], options: Options) -> list[State]:
+def _states_by_system(documents: Sequence[Document], options: Options) -> list[State]:
     # Readers import the schedulers' programs, which import this package's parts.
     from mlsched_admission.instances.states import kai, kube, kueue, objects, slurm
 
@@ -53,12 +53,12 @@ def _states(documents: Sequence[Document], options: Options) -> list[State]:
         return [slurm.read_slurm(list(documents), options)]
     if systems != ["Kubernetes"]:
         raise InvalidInput("no state is given; name files that kubectl, squeue or KAI wrote")
-    by_kind = objects.objects(documents)
+    by_kind = objects.objects_by_kind(documents)
     if by_kind.get("Workload") or by_kind.get("ClusterQueue"):
         states = kueue.read_kueue(by_kind, options)
     else:
         states = [kube.read_kubernetes(by_kind, options)]
-    if (seconds := objects.apart(documents)) > APART:
+    if (seconds := objects.seconds_apart(documents)) > APART:
         for state in states:
             state.assumed.insert(0, different_times(seconds))
     return states

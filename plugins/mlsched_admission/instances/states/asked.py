@@ -25,7 +25,7 @@ def asked_about(waiting: Sequence[Waiting], options: Options, state: State) -> l
     The default is one job: schedulers decide for one at a time, and its possible victims depend on it.
     """
     if options.jobs:
-        return list(dict.fromkeys(_named(name, waiting, state) for name in options.jobs))
+        return list(dict.fromkeys(_job_of_name(name, waiting, state) for name in options.jobs))
     if not waiting:
         return []
     first = min(waiting, key=lambda one: (-one.priority, one.since, one.name))
@@ -34,7 +34,7 @@ def asked_about(waiting: Sequence[Waiting], options: Options, state: State) -> l
     return [first.name]
 
 
-def _named(requested: str, waiting: Sequence[Waiting], state: State) -> str:
+def _job_of_name(requested: str, waiting: Sequence[Waiting], state: State) -> str:
     matches = [one.name for one in waiting if one.name == requested] or [
         one.name for one in waiting if one.short == requested
     ]

@@ -38,17 +38,17 @@ def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
     name = shown_path(path)
     content = gunzipped(path, read_bytes(path, most=MOST_STATE), most=MOST_STATE).removeprefix(b"\xef\xbb\xbf")
     if content.lstrip()[:1] not in (b"{", b"["):
-        return Decision(_units(instance, _lines(name, content), name))
+        return Decision(_units_of_names(instance, _names_by_line(name, content), name))
     data = parse_json(path, content, max_characters=MOST_SIGNS, constant=str)
     if isinstance(data, list):
-        return Decision(_units(instance, _texts(data, name), name))
+        return Decision(_units_of_names(instance, _names_in_list(data, name), name))
     if data.get("kind") in _KINDS:
         raise InvalidFile(f"{name}: is an mlsched {data['kind']}; it is read by mlsched.load")
     if "evict" in data:
         start = data.get("start")
-        jobs = None if start is None else _jobs(instance, _texts(start, name), name)
-        return Decision(_units(instance, _texts(data["evict"], name), name), jobs)
-    victims = list(dict.fromkeys(_marked(Entry(data, name))))
+        jobs = None if start is None else _jobs_of_names(instance, _names_in_list(start, name), name)
+        return Decision(_units_of_names(instance, _names_in_list(data["evict"], name), name), jobs)
+    victims = list(dict.fromkeys(_marked_victims(Entry(data, name))))
     if not victims:
         raise InvalidFile(
             f'{name}: names no victim; give a name per line, {{"evict": [names]}}, or events, pods, workloads or jobs '
@@ -56,15 +56,15 @@ def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
         )
     # The later state may have victims of other decisions, too: those of this one are among its units.
     known_names = set(instance.unit_names) | set(instance.group_names)
-    return Decision(_units(instance, [one for one in victims if one in known_names] or victims, name))
+    return Decision(_units_of_names(instance, [one for one in victims if one in known_names] or victims, name))
 
 
-def evicting(instance: Instance, names: Sequence[str]) -> Decision:
+def decision_to_evict(instance: Instance, names: Sequence[str]) -> Decision:
     """Return the decision to evict units of these names."""
-    return Decision(_units(instance, list(names), "decision"))
+    return Decision(_units_of_names(instance, list(names), "decision"))
 
 
-def _lines(name: str, content: bytes) -> list[str]:
+def _names_by_line(name: str, content: bytes) -> list[str]:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -73,17 +73,17 @@ def _lines(name: str, content: bytes) -> list[str]:
     return [line for line in lines if line]
 
 
-def _texts(values: Any, name: str) -> list[str]:
+def _names_in_list(values: Any, name: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
         raise InvalidFile(f"{name}: {shorten(repr(values))}: expected a list of names")
     return values
 
 
-def _marked(entry: Entry) -> Iterator[str]:
+def _marked_victims(entry: Entry) -> Iterator[str]:
     """Yield names of victims by the schedulers' marks."""
     if "jobs" in entry.value:
         for job in entry.entries("jobs"):
-            if "PREEMPTED" in slurm_jobs.states(job):
+            if "PREEMPTED" in slurm_jobs.job_states(job):
                 yield str(job.get("job_id"))
         return
     for one in entry.entries("items") if "items" in entry.value else [entry]:
@@ -97,7 +97,7 @@ def _marked(entry: Entry) -> Iterator[str]:
             yield from [k8s.full_name(one)] * (mark.text("reason") == "PreemptionByScheduler")
 
 
-def _units(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
+def _units_of_names(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
     """Return the units of these names."""
     units = instance.unit_names or tuple(map(str, range(len(instance.unit_group))))
     gangs = instance.group_names or ()
@@ -105,17 +105,17 @@ def _units(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
     for name in names:
         mine = [u for u, one in enumerate(units) if one == name]
         mine = mine or [u for u, g in enumerate(instance.unit_group.tolist()) if gangs and gangs[g] == name]
-        mine = mine or _only(name, units, where)
+        mine = mine or _only_match(name, units, where)
         numbers |= dict.fromkeys(mine)
     return tuple(sorted(numbers))
 
 
-def _jobs(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
+def _jobs_of_names(instance: Instance, names: list[str], where: str) -> tuple[int, ...]:
     jobs = instance.job_names or tuple(map(str, range(len(instance.job_priority))))
-    return tuple(sorted({_only(name, jobs, where, what="waiting job")[0] for name in names}))
+    return tuple(sorted({_only_match(name, jobs, where, what="waiting job")[0] for name in names}))
 
 
-def _only(name: str, known_names: Sequence[str], where: str, what: str = "running unit") -> list[int]:
+def _only_match(name: str, known_names: Sequence[str], where: str, what: str = "running unit") -> list[int]:
     """Return the only match of this full name or last part."""
     short = [n for n, one in enumerate(known_names) if name in (one, one.rpartition("/")[2])]
     if len(short) == 1:
@@ -123,10 +123,10 @@ def _only(name: str, known_names: Sequence[str], where: str, what: str = "runnin
     if short:
         several = shorten(", ".join(known_names[n] for n in short), 100)
         raise InvalidInput(f"{where}: {len(short)} of them are called {name!r}; name one of {several}")
-    raise InvalidInput(f"{where}: {name!r}: no {what} of the question is called so{_meant(name, known_names)}")
+    raise InvalidInput(f"{where}: {name!r}: no {what} of the question is called so{_similar_name(name, known_names)}")
 
 
-def _meant(name: str, known_names: Sequence[str]) -> str:
+def _similar_name(name: str, known_names: Sequence[str]) -> str:
     """Return the known name that is similar in full or in its last part."""
     by_last = {one.rpartition("/")[2]: one for one in known_names}
     return did_you_mean(name, known_names) or did_you_mean(name, by_last)

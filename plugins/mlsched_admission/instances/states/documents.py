@@ -33,7 +33,7 @@ MOST_MEMBERS = 64
 IGNORED = frozenset({"managedFields", "images", "env", "envFrom", "volumeMounts"})
 _MEMBER = "snapshot.json"
 _CONFIG = re.compile(r"^\s*(Configuration data as of|ClusterName\s*=|SlurmctldHost\s*=|Preempt\w+\s*=)", re.M | re.I)
-#: Kinds of mlsched's own files; those of Kubernetes lack a dot.
+#: Kinds of mlsched's own files; kinds of Kubernetes lack a dot.
 _RECORD = re.compile(r"[a-z]+\.[a-z]+")
 _YAML = re.compile(r"\s*(---|apiVersion:|kind:|items:|metadata:|%YAML)")
 
@@ -52,10 +52,10 @@ class Document:
 def read_documents(paths: Iterable[str | os.PathLike[str]]) -> list[Document]:
     """Return the documents in these files, in their order; raise InvalidFile for any other file."""
     with collector_paused():
-        return [_read(path) for path in paths]
+        return [_read_document(path) for path in paths]
 
 
-def _read(path: str | os.PathLike[str]) -> Document:
+def _read_document(path: str | os.PathLike[str]) -> Document:
     name = shown_path(path)
     content = read_bytes(path, most=MOST_STATE)
     if content[:2] == b"\x1f\x8b":
@@ -63,26 +63,26 @@ def _read(path: str | os.PathLike[str]) -> Document:
             raise InvalidFile(f"{name}: has {len(content)} bytes of gzip, expected at most {MOST_COMPRESSED}")
         content = gunzipped(path, content, most=MOST_STATE)
     if content[:2] == b"PK":
-        content = _unzipped(path, content)
-    content = _decoded(name, content)
+        content = _unzip_snapshot(path, content)
+    content = _decode_content(name, content)
     if not content.strip():
         raise InvalidFile(f"{name}: is empty; write it again, e.g. kubectl get workloads -A -o json > {name}")
     if content.lstrip()[:1] not in (b"{", b"["):
-        return _text(name, content)
-    data = parse_json(path, content, max_characters=MOST_SIGNS, constant=_constant, pairs=_without_ignored)
+        return _text_documents(name, content)
+    data = parse_json(path, content, max_characters=MOST_SIGNS, constant=_finite_constant, pairs=_without_ignored)
     if not isinstance(data, dict):
         raise InvalidFile(f"{name}: holds a JSON list; give the whole document that the command printed")
     return _recognised(name, Entry(data, name))
 
 
-def _decoded(name: str, content: bytes) -> bytes:
+def _decode_content(name: str, content: bytes) -> bytes:
     """Return the content without a byte-order mark; UTF-16 is refused, with the remedy."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff") and len(content) > 3:
         raise InvalidFile(f"{name}: is UTF-16, expected UTF-8; write it again, e.g. with iconv -f UTF-16 -t UTF-8")
     return content.removeprefix(b"\xef\xbb\xbf")
 
 
-def _constant(name: str) -> str:
+def _finite_constant(name: str) -> str:
     """Convert Slurm's "infinite" numbers, which it prints as constants outside JSON."""
     return name
 
@@ -91,7 +91,7 @@ def _without_ignored(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return refuse_duplicates([pair for pair in pairs if pair[0] not in IGNORED])
 
 
-def _text(name: str, content: bytes) -> Document:
+def _text_documents(name: str, content: bytes) -> Document:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -106,7 +106,7 @@ def _text(name: str, content: bytes) -> Document:
     return Document("config", name, Entry({"text": text}, name))
 
 
-def _unzipped(path: str | os.PathLike[str], content: bytes) -> bytes:
+def _unzip_snapshot(path: str | os.PathLike[str], content: bytes) -> bytes:
     """Return `snapshot.json` of a snapshot's archive, within the bound; other entries are not opened."""
     import io
 
@@ -155,7 +155,7 @@ def _recognised(name: str, entry: Entry) -> Document:
         )
     if any(key in value for key in ("jobs", "nodes", "partitions", "qos", "associations")):
         return Document("slurm", name, entry)
-    if any("preempttype" in _plain(key) for key in _keys(value)):
+    if any("preempttype" in _plain_name(key) for key in _field_names(value)):
         return Document("config", name, entry)
     field_names = ", ".join(list(value)[:4])
     raise InvalidFile(
@@ -164,7 +164,7 @@ def _recognised(name: str, entry: Entry) -> Document:
     )
 
 
-def _keys(value: dict[str, Any]) -> Iterator[str]:
+def _field_names(value: dict[str, Any]) -> Iterator[str]:
     """Yield the names of fields, of the object and of the objects in it."""
     for key, inner in value.items():
         yield key
@@ -172,5 +172,5 @@ def _keys(value: dict[str, Any]) -> Iterator[str]:
             yield from inner
 
 
-def _plain(key: str) -> str:
+def _plain_name(key: str) -> str:
     return key.replace("_", "").lower()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.state import State, Unit
-from mlsched_admission.instances.states.unmodelled import found_in
+from mlsched_admission.instances.states.unmodelled import unmodelled_features
 
 #: Labels and annotations by which pods name their group, with the scheduler that reads them.
 _MARKS = {
@@ -42,12 +42,12 @@ class Gangs:
 
     def __init__(self, by_kind: k8s.Objects, pods: list[Entry]) -> None:
         self.by_key = {
-            (k8s.POD_GROUPS[k8s.api_group(entry)], k8s.full_name(entry)): _gang(entry)
+            (k8s.POD_GROUPS[k8s.api_group(entry)], k8s.full_name(entry)): _gang_of_entry(entry)
             for entry in by_kind.get("PodGroup", [])
         }
         self.of: dict[str, Gang] = {}
         for pod in pods:
-            mark = group_of(pod)
+            mark = group_of_pod(pod)
             if mark is None:
                 continue
             system, name = mark
@@ -62,7 +62,7 @@ class Gangs:
                 gang.pods.append(pod)
                 self.of[k8s.full_name(pod)] = gang
 
-    def join(self, state: State) -> None:
+    def join_members(self, state: State) -> None:
         """Make running members units of their gang, as far as preemption regards it (rules G2, G3).
 
         Volcano takes pods down to the minimum, never more: a unit without pods and protected from eviction keeps it so.
@@ -88,23 +88,23 @@ class Gangs:
         if any(gang.whole for gang in self.of.values()):
             state.assume("groups in disruption mode PodGroup: evicted whole (workload-aware preemption)")
 
-    def waiting(self, gang: Gang, waiting: Mapping[str, Entry]) -> list[Entry]:
+    def waiting_members(self, gang: Gang, waiting: Mapping[str, Entry]) -> list[Entry]:
         """Return the members that wait, the first in line first."""
         pods = [pod for pod in gang.pods if k8s.full_name(pod) in waiting]
-        created = {id(pod): k8s.when(pod, "metadata", "creationTimestamp") or 0 for pod in pods}
+        created = {id(pod): k8s.time_of(pod, "metadata", "creationTimestamp") or 0 for pod in pods}
         return sorted(pods, key=lambda pod: (-pod.whole("spec", "priority"), created[id(pod)], k8s.full_name(pod)))
 
-    def running(self, gang: Gang) -> int:
+    def running_count(self, gang: Gang) -> int:
         """Return the number of members that run and stay."""
         there = (pod for pod in gang.pods if pod.text("spec", "nodeName"))
         return sum(1 for pod in there if not pod.get("metadata", "deletionTimestamp"))
 
-    def queues(self) -> set[str]:
+    def volcano_queues(self) -> set[str]:
         """Return the Volcano queues of the groups."""
         return {gang.queue for gang in self.of.values() if gang.system == "volcano"}
 
 
-def group_of(pod: Entry) -> tuple[str, str] | None:
+def group_of_pod(pod: Entry) -> tuple[str, str] | None:
     """Return the system and the name of a pod's group; None if it is in none."""
     if name := pod.text("spec", "schedulingGroup", "podGroupName"):
         return "kubernetes", name
@@ -116,9 +116,9 @@ def group_of(pod: Entry) -> tuple[str, str] | None:
     return None
 
 
-def _gang(entry: Entry) -> Gang:
+def _gang_of_entry(entry: Entry) -> Gang:
     system = k8s.POD_GROUPS[k8s.api_group(entry)]
-    gang_of_entry = Gang(k8s.full_name(entry), system, 1, unmodelled=found_in("gangs", "PodGroup", entry))
+    gang_of_entry = Gang(k8s.full_name(entry), system, 1, unmodelled=unmodelled_features("gangs", "PodGroup", entry))
     if system == "kubernetes":
         gang = entry.get("spec", "schedulingPolicy", "gang")
         gang_of_entry.minimum = (

@@ -31,23 +31,23 @@ def incident_instance(report: Entry) -> Instance:
         report.fail(f"instance.{unknown[0]}: unknown field", f"there are {', '.join(known_names)}")
     arrays = {name: value for name, value in fields.items() if name not in _OTHERWISE}
     try:
-        return Instance(**arrays, **_limits(fields), **_sets(fields), **_domains(fields))
+        return Instance(**arrays, **_limit_arrays(fields), **_node_sets(fields), **_domain_array(fields))
     except (InvalidInput, KeyError, TypeError) as error:
         report.fail(f"instance: {error}", "a report has the fields of an admission.instance")
 
 
-def _limits(fields: dict[str, Any]) -> dict[str, Any]:
+def _limit_arrays(fields: dict[str, Any]) -> dict[str, Any]:
     limits = fields.get("limits") or []
     return {f"limit_{of}": [limit[of] for limit in limits] for of in ("left", "job", "unit")} if limits else {}
 
 
-def _sets(fields: dict[str, Any]) -> dict[str, Any]:
+def _node_sets(fields: dict[str, Any]) -> dict[str, Any]:
     """Return each allowed set of nodes once, and the set of each pod."""
     rows = [tuple(row) for row in fields.get("pod_nodes") or []]
     sets = sorted(set(rows))
     return {"node_sets": [list(one) for one in sets], "pod_set": [sets.index(row) for row in rows]} if rows else {}
 
 
-def _domains(fields: dict[str, Any]) -> dict[str, Any]:
+def _domain_array(fields: dict[str, Any]) -> dict[str, Any]:
     domains = fields.get("node_domain")
     return {"node_domain": domains} if domains else {}

@@ -20,7 +20,7 @@ from mlsched_admission.instances.states import values
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.documents import Document
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.losses import Losses, saved_at
+from mlsched_admission.instances.states.losses import Losses, save_time_of
 from mlsched_admission.instances.states.state import (
     THOUSANDTHS,
     Amounts,
@@ -33,16 +33,16 @@ from mlsched_admission.instances.states.state import (
     Shape,
     State,
     Unit,
-    plus,
-    times,
+    multiple_of_amounts,
+    sum_of_amounts,
 )
-from mlsched_admission.instances.states.unmodelled import found_in
+from mlsched_admission.instances.states.unmodelled import unmodelled_features
 from mlsched_admission.instances.systems.kai import actions, shares
 from mlsched_admission.instances.systems.kai.model import ACTIVE, RELEASING
 from mlsched_admission.instances.systems.kai.model import Job as KaiJob
 from mlsched_admission.instances.systems.kai.model import Pod as KaiPod
 from mlsched_admission.instances.systems.kai.model import Queue as KaiQueue
-from mlsched_admission.instances.systems.kai.model import plus as k_plus
+from mlsched_admission.instances.systems.kai.model import sum_of_vectors as k_plus
 from mlsched_admission.instances.systems.kai.reading import GROUP, UNKNOWN_PRIORITY, read_session
 
 STARTED = "kai.scheduler/last-start-timestamp"
@@ -59,14 +59,14 @@ def read_kai(documents: list[Document], options: Options) -> State:
     if len(documents) > 1:
         raise InvalidInput(f"{len(documents)} snapshots of KAI are given; give one")
     raw = documents[0].entry.under("rawObjects")
-    by_kind = _named(raw, documents[0].path)
+    by_kind = _objects_by_kind(raw, documents[0].path)
     if not by_kind["Node"]:
         raw.fail("has no nodes", "fetch the snapshot again")
     state = State("kai")
     return _Snapshot(by_kind, state, options, documents[0].entry.under("config")).read()
 
 
-def _named(raw: Entry, path: str) -> k8s.Objects:
+def _objects_by_kind(raw: Entry, path: str) -> k8s.Objects:
     """Return the objects of the snapshot by kind; the objects themselves lack their kind."""
     kinds = {
         "pods": "Pod",
@@ -90,9 +90,9 @@ class _Snapshot:
     def __init__(self, by_kind: k8s.Objects, state: State, options: Options, config: Entry) -> None:
         self.found, self.state, self.options, self.config = by_kind, state, options, config
         self.moves = True
-        self.machines = k8s.machines(by_kind)
+        self.machines = k8s.machines_by_name(by_kind)
         self.session = read_session(by_kind, self.machines)
-        shares.divide(self.session)
+        shares.divide_fairly(self.session)
         self.groups = {k8s.full_name(group): group for group in by_kind["PodGroup"]}
         self.queues = {one.text("metadata", "name"): one for one in by_kind["Queue"]}
         self.entries = {k8s.full_name(pod): pod for pod in by_kind["Pod"]}
@@ -102,7 +102,7 @@ class _Snapshot:
             if group_name and (f"{space}/{group_name}" if space else group_name) not in self.groups:
                 state.assume(f"{pod.where}: its pod group is not in the snapshot, so nobody may evict it")
 
-    def _held(self, pod: KaiPod) -> Amounts:
+    def _amounts_on_node(self, pod: KaiPod) -> Amounts:
         """Return a pod's amounts on a node: GPUs in thousandths, parts of devices summed up."""
         share = pod.portion * pod.devices
         if pod.gpu_memory:
@@ -111,9 +111,9 @@ class _Snapshot:
         totals = {"cpu": pod.cpu, "memory": pod.memory, GPU: gpu, "pods": 1, **pod.mig, **pod.others}
         return {name: amount for name, amount in totals.items() if amount}
 
-    def _counted(self, pods: Iterable[KaiPod]) -> Amounts:
+    def _amounts_in_quotas(self, pods: Iterable[KaiPod]) -> Amounts:
         """Return the amounts of pods in quotas."""
-        cpu, memory, gpu = self.session.request(pods)
+        cpu, memory, gpu = self.session.requested_amounts(pods)
         return {"cpu": cpu, "memory": memory, GPU: -(-gpu // 1000)}
 
     def read(self) -> State:
@@ -124,12 +124,14 @@ class _Snapshot:
             state.nodes[machine.name] = Node(machine.name, dict(machine.room))
         for node in session.nodes.values():
             for pod in node.pods:
-                self._take(state.nodes[node.name], pod)
+                self._subtract_pod(state.nodes[node.name], pod)
         bound = [pod for node in session.nodes.values() for pod in node.pods]
         if any(pod.shared for pod in bound):
             state.assume("shares of GPUs: summed up by node, not packed into single devices")
         everything = (entry for kind in ("Pod", "Node", "PodGroup") for entry in self.found[kind])
-        losses = Losses(state, self.options, k8s.latest(everything), gpus=any(self._gpus(pod) for pod in bound))
+        losses = Losses(
+            state, self.options, k8s.latest_time(everything), gpus=any(self._gpus_of_pod(pod) for pod in bound)
+        )
         line = []
         preemptible = sum(len(job.pods) for job in session.jobs.values() if job.preemptible)
         self.moves = preemptible * len(session.nodes) <= MOST_MOVES
@@ -137,11 +139,11 @@ class _Snapshot:
             running = [pod for pod in job.pods if pod.status in ACTIVE and pod.node in state.nodes]
             if running:
                 self._add_units(job, running, losses)
-            if job.ready and job.to_place():
+            if job.ready and job.chunk_to_place():
                 line.append(Waiting(name, self.groups[name].text("metadata", "name"), job.priority, job.created))
             elif not running and job.pods:
                 state.held[name] = "it has fewer pods than its minimum, so it cannot start"
-        losses.settle(state.units)
+        losses.settle_losses(state.units)
         gangs = {unit.gang for unit in state.units.values()}
         state.read.append(
             f"KAI: {count_of(len(state.nodes), 'node')}, {count_of(len(self.queues), 'queue')}, "
@@ -152,78 +154,81 @@ class _Snapshot:
         names = asked_about(line, self.options, state)
         for name in names:
             self._add_job(session.jobs[name], alone=len(names) == 1)
-        if not self._refused():
+        if not self._lacks_own_program():
             session = self.session
             state.model = lambda: pickle.loads(pickle.dumps(session))  # four times as fast as reading it again
         return state
 
-    def _take(self, node: Node, pod: KaiPod) -> None:
-        amounts = {name: amount for name, amount in self._held(pod).items() if name in node.free}
-        node.free = plus(node.free, times(-1, amounts))
+    def _subtract_pod(self, node: Node, pod: KaiPod) -> None:
+        amounts = {name: amount for name, amount in self._amounts_on_node(pod).items() if name in node.free}
+        node.free = sum_of_amounts(node.free, multiple_of_amounts(-1, amounts))
         if pod.status == RELEASING:
-            node.draining = plus(node.draining, amounts)
+            node.draining = sum_of_amounts(node.draining, amounts)
 
-    def _gpus(self, pod: KaiPod) -> int:
-        amounts = dict(self._held(pod))
+    def _gpus_of_pod(self, pod: KaiPod) -> int:
+        amounts = dict(self._amounts_on_node(pod))
         whole = amounts.pop(GPU, 0)
         return whole + k8s.gpus_thousandths(amounts)
 
-    def _refused(self) -> bool:
+    def _lacks_own_program(self) -> bool:
         """Return whether KAI's own program lacks a feature of the state here; then the rule for instances decides."""
         times_ = [key for q in self.queues.values() for key in RUNTIMES if q.text("spec", key) not in ("", "0s", "0")]
-        groups = [line for g in self.groups.values() for line in found_in("kai", "PodGroup", g)]
-        pods = [line for pod in self.found["Pod"] for line in self._beyond(pod)]
-        stale = [f"stale gangs ({name})" for name in self._stale()]
-        reasons = list(dict.fromkeys([*times_, *groups, *pods, *stale, *self._placement()]))
+        groups = [line for g in self.groups.values() for line in unmodelled_features("kai", "PodGroup", g)]
+        pods = [line for pod in self.found["Pod"] for line in self._unmodelled_of_pod(pod)]
+        stale = [f"stale gangs ({name})" for name in self._stale_groups()]
+        reasons = list(dict.fromkeys([*times_, *groups, *pods, *stale, *self._placement_strategies()]))
         for what in reasons:
             self.state.assume(f"{what}: KAI's own program here does not have it")
         return bool(reasons)
 
-    def _placement(self) -> list[str]:
+    def _placement_strategies(self) -> list[str]:
         """Return configured strategies of placement other than bin packing."""
         plugins = [one for tier in self.config.entries("tiers") for one in tier.entries("plugins")]
         placements = [one for one in plugins if one.text("name") == "nodeplacement"]
         spread = [key for one in placements for key, how in one.mapping("arguments").items() if how == "spread"]
         return [f"spread placement of {key}" for key in spread]
 
-    def _stale(self) -> list[str]:
+    def _stale_groups(self) -> list[str]:
         """Return groups that KAI has marked as stale: it evicts them completely past a grace period."""
         return [name for name, group in self.groups.items() if STALE in group.mapping("metadata", "annotations")]
 
-    def _beyond(self, pod: Entry) -> list[str]:
+    def _unmodelled_of_pod(self, pod: Entry) -> list[str]:
         notes = Entry(pod.mapping("metadata", "annotations"), pod.where)
-        return [*found_in("kai", "Pod", Entry(pod.value.get("spec") or {}, pod.where)), *found_in("kai", "Pod", notes)]
+        return [
+            *unmodelled_features("kai", "Pod", Entry(pod.value.get("spec") or {}, pod.where)),
+            *unmodelled_features("kai", "Pod", notes),
+        ]
 
     def _add_units(self, job: KaiJob, running: list[KaiPod], losses: Losses) -> None:
         """Add each running pod of a group as a unit of the gang: KAI evicts pods above the minimum one by one."""
         group = self.groups[job.name]
         notes = group.mapping("metadata", "annotations")
-        start = values.moment(notes.get(STARTED, ""))
+        start = values.parse_time(notes.get(STARTED, ""))
         for pod in running:
             entry = self.entries[pod.name]
-            began = start if start is not None else k8s.when(entry, "status", "startTime")
-            save_time = saved_at({**notes, **entry.mapping("metadata", "annotations")}, self.options)
-            amount = self._gpus(pod) if losses.counted == "GPU" else pod.cpu
+            began = start if start is not None else k8s.time_of(entry, "status", "startTime")
+            save_time = save_time_of({**notes, **entry.mapping("metadata", "annotations")}, self.options)
+            amount = self._gpus_of_pod(pod) if losses.counted == "GPU" else pod.cpu
             unit = Unit(pod.name, job.priority, gang=job.name, minimum=max(1, sum(job.minima.values())))
-            unit.lost = losses.of(amount, began, save_time, pod.name)
+            unit.lost = losses.loss_of(amount, began, save_time, pod.name)
             unit.grace = entry.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
             unit.age = 0 if began is None or losses.now is None else max(0, losses.now - began)
             unit.movable = job.preemptible and self.moves
             unit.rank = pod.uid
-            unit.queue, unit.use = job.queue, self._counted([pod])
-            unit.pods = [Pod(pod.name, pod.node, self._held(pod), nodes=pod.open_to)]
+            unit.queue, unit.use = job.queue, self._amounts_in_quotas([pod])
+            unit.pods = [Pod(pod.name, pod.node, self._amounts_on_node(pod), nodes=pod.open_to)]
             self.state.units[pod.name] = unit
 
     def _add_job(self, group: KaiJob, *, alone: bool) -> None:
         """Add the chunk that KAI places next, and the group's possible victims."""
-        name, chunk, entry = group.name, group.to_place(), self.groups[group.name]
+        name, chunk, entry = group.name, group.chunk_to_place(), self.groups[group.name]
         job = Job(name, group.priority)
         alike: dict[tuple[object, ...], Shape] = {}
         for pod in chunk:
-            demand, nodes = self._held(pod), pod.open_to or frozenset()
+            demand, nodes = self._amounts_on_node(pod), pod.open_to or frozenset()
             key = (tuple(sorted(demand.items())), nodes)
             alike.setdefault(key, Shape(0, demand, nodes)).count += 1
-            self.state.leave_out(name, self._beyond(self.entries[pod.name]))
+            self.state.leave_out(name, self._unmodelled_of_pod(self.entries[pod.name]))
         if any(pod.shared for pod in chunk):
             self.state.leave_out(name, ["shares of single devices"])
         job.shapes = list(alike.values())
@@ -231,18 +236,18 @@ class _Snapshot:
             self.state.leave_out(name, ["pods of an elastic group beyond the chunk that is placed next"])
         if not self.moves:
             self.state.leave_out(name, ["moving what runs, on a state of this size,"])
-        if stale := self._stale():
+        if stale := self._stale_groups():
             self.state.leave_out(name, [f"stale gangs ({stale[0]})"])
-        self._require(job, entry, name)
-        self.state.leave_out(name, found_in("kai", "PodGroup", entry))
-        use = self._counted(chunk)
-        path = self.session.path(group.queue)
+        self._require_level(job, entry, name)
+        self.state.leave_out(name, unmodelled_features("kai", "PodGroup", entry))
+        use = self._amounts_in_quotas(chunk)
+        path = self.session.path_to_root(group.queue)
         if path:
-            self._victims(job, group, chunk, use, path, alone=alone)
-            self._limits(name, group, use, path)
+            self._add_victims(job, group, chunk, use, path, alone=alone)
+            self._add_limits(name, group, use, path)
         self.state.jobs[name] = job
 
-    def _require(self, job: Job, group: Entry, name: str) -> None:
+    def _require_level(self, job: Job, group: Entry, name: str) -> None:
         """Require a level of a topology: the node label itself is the name of a node's domain."""
         constraint = group.under("spec", "topologyConstraint")
         if preferred := constraint.text("preferredTopologyLevel"):
@@ -257,11 +262,11 @@ class _Snapshot:
         for shape in job.shapes:
             shape.level = level
 
-    def _victims(
+    def _add_victims(
         self, job: Job, group: KaiJob, chunk: list[KaiPod], use: Amounts, path: list[KaiQueue], *, alone: bool
     ) -> None:
         """Add lower groups of the own leaf queue (preempt), and groups of queues above their share (reclaim)."""
-        session, request, now = self.session, self.session.request(chunk), self.state.now
+        session, request, now = self.session, self.session.requested_amounts(chunk), self.state.now
         leaf = path[0]
         within_share = group.preemptible or all(q.within_deserved(k_plus(q.fixed, request)) for q in path)
         fair = all(a <= f for a, f in zip(k_plus(leaf.allocated, request), leaf.fair, strict=True))
@@ -273,23 +278,31 @@ class _Snapshot:
             if other is group or not other.preemptible:
                 continue
             if other.queue == group.queue:
-                if within_share and other.priority < group.priority and self._ran(unit, group.queue, RUNTIMES[0], now):
+                if (
+                    within_share
+                    and other.priority < group.priority
+                    and self._has_run_minimum(unit, group.queue, RUNTIMES[0], now)
+                ):
                     may.add(unit.name)
-            elif reclaims and (theirs := session.path(other.queue)) and self._ran(unit, other.queue, RUNTIMES[1], now):
-                mine, side = actions.sides(path, theirs)
-                if self._above(mine, side, request):
+            elif (
+                reclaims
+                and (theirs := session.path_to_root(other.queue))
+                and self._has_run_minimum(unit, other.queue, RUNTIMES[1], now)
+            ):
+                mine, side = actions.sides_of_queues(path, theirs)
+                if self._is_above_share(mine, side, request):
                     may.add(unit.name)
                     sides[unit.name] = side
         job.may = frozenset(may)
         if sides and alone:
-            self._tree(job, sides, use, path, request)
+            self._add_share_tree(job, sides, use, path, request)
 
-    def _above(self, mine: KaiQueue, side: KaiQueue, request: tuple[int, int, int]) -> bool:
+    def _is_above_share(self, mine: KaiQueue, side: KaiQueue, request: tuple[int, int, int]) -> bool:
         """Return whether a queue is above the part that the reclaimer must leave it (rule A11)."""
         needy = mine.within_deserved(k_plus(mine.allocated, request)) and not side.within_deserved(side.allocated)
         return needy or any(side.allocated[r] > side.allocatable(r) for r in range(3))
 
-    def _tree(
+    def _add_share_tree(
         self, job: Job, sides: dict[str, KaiQueue], use: Amounts, path: list[KaiQueue], request: tuple[int, int, int]
     ) -> None:
         """Add shares as quotas of a flat tree: a queue gives only while it is above its share of a resource (A11)."""
@@ -299,7 +312,7 @@ class _Snapshot:
         root = Quota("KAI", nominal=dict.fromkeys(names, most))
         state.quotas = {"KAI": root, path[0].name: Quota(path[0].name, "KAI")}
         own = path[0].allocated
-        state.quotas[path[0].name].used = self._shares(own)
+        state.quotas[path[0].name].used = self._shares_by_resource(own)
         for side in {queue.name: queue for queue in sides.values()}.values():
             mine = next(q for q in path if q.parent == side.parent)
             needy = mine.within_deserved(k_plus(mine.allocated, request))
@@ -307,9 +320,9 @@ class _Snapshot:
             if needy:
                 shares_ = [min(a, d) if d >= 0 else a for a, d in zip(shares_, side.deserved, strict=True)]
             nominal = tuple(int(min(a, most)) for a in shares_)
-            quota = Quota(side.name, "KAI", self._shares((nominal[0], nominal[1], nominal[2])))
+            quota = Quota(side.name, "KAI", self._shares_by_resource((nominal[0], nominal[1], nominal[2])))
             quota.lend = dict.fromkeys(names, 0)
-            quota.used = self._shares(side.allocated)
+            quota.used = self._shares_by_resource(side.allocated)
             state.quotas[side.name] = quota
         for unit in state.units.values():
             unit_side = sides.get(unit.name)
@@ -320,23 +333,23 @@ class _Snapshot:
         job.queue, job.use = path[0].name, {f"share/{name}": amount for name, amount in use.items() if amount}
         job.contested = frozenset(names)
 
-    def _shares(self, amounts: tuple[int, int, int]) -> Amounts:
+    def _shares_by_resource(self, amounts: tuple[int, int, int]) -> Amounts:
         cpu, memory, gpu = amounts
         return {"share/cpu": cpu, "share/memory": memory, f"share/{GPU}": -(-gpu // 1000)}
 
-    def _ran(self, unit: Unit, queue: str, key: str, now: int | None) -> bool:
+    def _has_run_minimum(self, unit: Unit, queue: str, key: str, now: int | None) -> bool:
         """Return whether a unit has run for the queue's minimum; the nearest queue with a minimum counts."""
-        for one in self.session.path(queue):
+        for one in self.session.path_to_root(queue):
             text = self.queues[one.name].text("spec", key)
             if text and text not in ("0s", "0"):
-                least = values.span(f"queue {one.name}: {key}", re.sub(r"\.[0-9]+s$", "s", text))
+                least = values.parse_span(f"queue {one.name}: {key}", re.sub(r"\.[0-9]+s$", "s", text))
                 return now is None or unit.age >= least
         return True
 
-    def _limits(self, name: str, group: KaiJob, use: Amounts, path: list[KaiQueue]) -> None:
+    def _add_limits(self, name: str, group: KaiJob, use: Amounts, path: list[KaiQueue]) -> None:
         """Add the limits of queues, and of non-preemptible groups to their deserved share (rule A8)."""
         for queue in path:
-            inside = [job for job in self.session.jobs.values() if queue in self.session.path(job.queue)]
+            inside = [job for job in self.session.jobs.values() if queue in self.session.path_to_root(job.queue)]
             for r, resource in enumerate(("cpu", "memory", GPU)):
                 factor = 1000 if resource == GPU else 1
                 if not use.get(resource):
@@ -348,7 +361,7 @@ class _Snapshot:
                     if most < 0:
                         continue
                     releases = {
-                        pod.name: self._counted([pod])[resource]
+                        pod.name: self._amounts_in_quotas([pod])[resource]
                         for job in inside
                         if what == "limit" or not job.preemptible
                         for pod in job.pods

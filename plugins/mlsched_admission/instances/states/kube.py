@@ -19,9 +19,20 @@ from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.states.gangs import Gang, Gangs
-from mlsched_admission.instances.states.losses import Losses, saved_at
-from mlsched_admission.instances.states.state import Amounts, Budget, Job, Node, Options, Pod, Shape, State, Unit, plus
-from mlsched_admission.instances.states.unmodelled import found_in
+from mlsched_admission.instances.states.losses import Losses, save_time_of
+from mlsched_admission.instances.states.state import (
+    Amounts,
+    Budget,
+    Job,
+    Node,
+    Options,
+    Pod,
+    Shape,
+    State,
+    Unit,
+    sum_of_amounts,
+)
+from mlsched_admission.instances.states.unmodelled import unmodelled_features
 from mlsched_admission.instances.systems import kube as systems_kube
 
 _ENDED = ("Succeeded", "Failed")
@@ -34,31 +45,31 @@ def read_kubernetes(by_kind: k8s.Objects, options: Options) -> State:
         raise InvalidInput("the state has no nodes; add what `kubectl get nodes -o json` prints")
     state = State("kubernetes")
     pods = [pod for pod in by_kind.get("Pod", []) if pod.text("status", "phase") not in _ENDED]
-    machines = k8s.machines(by_kind)
+    machines = k8s.machines_by_name(by_kind)
     bound = [pod for pod in pods if pod.text("spec", "nodeName")]
     requests_by_pod = {id(pod): k8s.requests(pod.under("spec")) for pod in pods}
     fill_nodes(state, machines, bound, requests_by_pod)
     losses = Losses(
         state,
         options,
-        k8s.latest([*pods, *by_kind["Node"]]),
+        k8s.latest_time([*pods, *by_kind["Node"]]),
         gpus=any(k8s.gpus_thousandths(requests_by_pod[id(pod)]) for pod in bound),
     )
     for pod in bound:
         node = pod.text("spec", "nodeName")
         if node in machines and not pod.get("metadata", "deletionTimestamp") and not _is_mirror(pod):
-            unit = running(pod, requests_by_pod[id(pod)], losses, options, state)
+            unit = running_unit(pod, requests_by_pod[id(pod)], losses, options, state)
             unit.pods = [
                 Pod(unit.name, node, {**requests_by_pod[id(pod)], "pods": 1}, pod.mapping("metadata", "labels"))
             ]
             state.units[unit.name] = unit
-    losses.settle(state.units)
+    losses.settle_losses(state.units)
     gangs = Gangs(by_kind, pods)
-    gangs.join(state)
+    gangs.join_members(state)
     waiting = waiting_pods(pods, state)
-    state.read.append(_counts(state, pods, waiting))
-    line = _line(waiting, gangs, state)
-    state.budgets = budgets(by_kind, state)
+    state.read.append(_counts_in_words(state, pods, waiting))
+    line = _waiting_entries(waiting, gangs, state)
+    state.budgets = disruption_budgets(by_kind, state)
     alone = set(waiting) - set(gangs.of)
     state.model = functools.cache(lambda: systems_kube.Cluster(by_kind, requests=requests_by_pod, waiting=alone))
     if not by_kind.get("PodDisruptionBudget"):
@@ -85,27 +96,27 @@ class _Asking:
         bound: list[Entry],
     ) -> None:
         self.waiting, self.gangs, self.line, self.held, self.placing = waiting, gangs, line, requests_by_pod, placing
-        self.repelling = [(pod, _repels(pod)) for pod in bound if _has_anti_affinity(pod)]
+        self.repelling = [(pod, _has_own_anti_affinity(pod)) for pod in bound if _has_anti_affinity(pod)]
 
     def about(self, state: State, options: Options) -> State:
         """Return the state with the requested jobs."""
         for name in asked_about(self.line, options, state):
             gangs = (g for g in self.gangs.of.values() if g.name == name and name not in self.waiting)
             gang = next(gangs, None)
-            members = [self.waiting[name]] if gang is None else self._needed(gang)
+            members = [self.waiting[name]] if gang is None else self._pods_for_minimum(gang)
             _add_job(state, name, members, self.held, self.placing, gang)
             for pod in members:
                 _name_obstacles(state, name, pod, self.repelling)
-            if gang is not None and gang.system == "volcano" and len(self.gangs.queues()) > 1:
+            if gang is not None and gang.system == "volcano" and len(self.gangs.volcano_queues()) > 1:
                 state.leave_out(name, ["reclaim between queues of Volcano"])
         return state
 
-    def _needed(self, gang: Gang) -> list[Entry]:
+    def _pods_for_minimum(self, gang: Gang) -> list[Entry]:
         """Return the waiting pods that a gang needs to reach its minimum."""
-        return self.gangs.waiting(gang, self.waiting)[: gang.minimum - self.gangs.running(gang)]
+        return self.gangs.waiting_members(gang, self.waiting)[: gang.minimum - self.gangs.running_count(gang)]
 
 
-def _line(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting]:
+def _waiting_entries(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting]:
     """Return the waiting entries: pods without a gang, and gangs that lack pods."""
     line = [as_waiting(pod) for name, pod in waiting.items() if name not in gangs.of]
     own_schedulers = {"", "default-scheduler", "volcano", "kai-scheduler", "scheduler-plugins-scheduler"}
@@ -114,7 +125,7 @@ def _line(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting
             state.assume(f"scheduler {scheduler!r}: not known here; its pods are judged by priorities and room alone")
     waiting_gangs: dict[str, Gang] = {gang.name: gang for name, gang in gangs.of.items() if name in waiting}
     for gang in waiting_gangs.values():
-        running, pods = gangs.running(gang), gangs.waiting(gang, waiting)
+        running, pods = gangs.running_count(gang), gangs.waiting_members(gang, waiting)
         if running + len(pods) < gang.minimum:
             why = f"it has {running + len(pods)} of at least {gang.minimum} pods, so it cannot start"
             state.held = {gang.name: why, **state.held}
@@ -131,7 +142,7 @@ def _has_anti_affinity(pod: Entry) -> bool:
     return isinstance(affinity, dict) and bool(affinity.get("podAntiAffinity"))
 
 
-def _repels(pod: Entry) -> list[systems_kube.Term]:
+def _has_own_anti_affinity(pod: Entry) -> list[systems_kube.Term]:
     return systems_kube.read_pod(pod).apart
 
 
@@ -139,7 +150,7 @@ def _name_obstacles(
     state: State, name: str, pod: Entry, repelling: list[tuple[Entry, list[systems_kube.Term]]]
 ) -> None:
     """Name what the model leaves out of the rules for a pod."""
-    state.leave_out(name, found_in("kubernetes", "Pod", Entry(pod.value.get("spec", {}), pod.where)))
+    state.leave_out(name, unmodelled_features("kubernetes", "Pod", Entry(pod.value.get("spec", {}), pod.where)))
     mine = systems_kube.read_pod(pod)
     others = [k8s.full_name(other) for other, terms in repelling if any(term.matches(mine) for term in terms)]
     if others:
@@ -160,23 +171,25 @@ def fill_nodes(
             state.assume(f"{pod.where}: runs on a node that the state does not have, so it frees none of those it has")
             continue
         request = {**requests_by_pod[id(pod)], "pods": 1}
-        node.free = plus(node.free, {name: -value for name, value in request.items() if name in node.free})
+        node.free = sum_of_amounts(node.free, {name: -value for name, value in request.items() if name in node.free})
         if pod.get("metadata", "deletionTimestamp"):
-            node.draining = plus(node.draining, {name: value for name, value in request.items() if name in node.free})
+            node.draining = sum_of_amounts(
+                node.draining, {name: value for name, value in request.items() if name in node.free}
+            )
 
 
-def running(pod: Entry, request: Amounts, losses: Losses, options: Options, state: State) -> Unit:
+def running_unit(pod: Entry, request: Amounts, losses: Losses, options: Options, state: State) -> Unit:
     """Return a running pod as a unit, without its place."""
     name = k8s.full_name(pod)
     grace = pod.get("spec", "terminationGracePeriodSeconds")
     if grace is None:
         state.assume(f"grace: {k8s.GRACE} s where a pod does not say")
-    start = k8s.when(pod, "status", "startTime")
+    start = k8s.time_of(pod, "status", "startTime")
     amount = k8s.gpus_thousandths(request) if losses.counted == "GPU" else request.get("cpu", 0)
     return Unit(
         name=name,
         priority=pod.whole("spec", "priority"),
-        lost=losses.of(amount, start, saved_at(pod.mapping("metadata", "annotations"), options), name),
+        lost=losses.loss_of(amount, start, save_time_of(pod.mapping("metadata", "annotations"), options), name),
         grace=pod.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0),
         age=0 if start is None or losses.now is None else max(0, losses.now - start),
         rank=pod.text("metadata", "uid"),
@@ -203,7 +216,7 @@ def waiting_pods(pods: list[Entry], state: State) -> dict[str, Entry]:
 
 def as_waiting(pod: Entry) -> Waiting:
     """Return its place in line."""
-    created = k8s.when(pod, "metadata", "creationTimestamp") or 0
+    created = k8s.time_of(pod, "metadata", "creationTimestamp") or 0
     return Waiting(k8s.full_name(pod), pod.text("metadata", "name"), pod.whole("spec", "priority"), created)
 
 
@@ -239,7 +252,7 @@ def _add_job(
     state.jobs[name] = job
 
 
-def budgets(by_kind: k8s.Objects, state: State) -> list[Budget]:
+def disruption_budgets(by_kind: k8s.Objects, state: State) -> list[Budget]:
     """Return disruption budgets, and the running pods that each covers."""
     listed_budgets = []
     for entry in by_kind.get("PodDisruptionBudget", []):
@@ -251,7 +264,7 @@ def budgets(by_kind: k8s.Objects, state: State) -> list[Budget]:
             pod.name
             for unit in state.units.values()
             for pod in unit.pods
-            if pod.name.partition("/")[0] == space and k8s.selects(selector, pod.labels)
+            if pod.name.partition("/")[0] == space and k8s.selector_matches(selector, pod.labels)
         )
         if covered:
             remaining = entry.whole("status", "disruptionsAllowed", low=0)
@@ -259,7 +272,7 @@ def budgets(by_kind: k8s.Objects, state: State) -> list[Budget]:
     return listed_budgets
 
 
-def _counts(state: State, pods: list[Entry], waiting: dict[str, Entry]) -> str:
+def _counts_in_words(state: State, pods: list[Entry], waiting: dict[str, Entry]) -> str:
     draining = sum(1 for pod in pods if pod.get("metadata", "deletionTimestamp"))
     running = f"{count_of(len(state.nodes), 'node')}, {count_of(len(state.units), 'running pod')}"
     description = f"Kubernetes: {running}, {len(waiting)} waiting"

@@ -23,9 +23,9 @@ from mlsched_admission.instances.states import kueue_places
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.asked import Waiting, asked_about
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.losses import Losses, saved_at
+from mlsched_admission.instances.states.losses import Losses, save_time_of
 from mlsched_admission.instances.states.state import Job, Options, Quota, State, Unit
-from mlsched_admission.instances.states.unmodelled import found_in
+from mlsched_admission.instances.states.unmodelled import unmodelled_features
 from mlsched_admission.instances.systems.kueue import cycle, fair, flavors, preemption
 from mlsched_admission.instances.systems.kueue.flavors import Assignment
 from mlsched_admission.instances.systems.kueue.reading import read_snapshot
@@ -47,24 +47,24 @@ def read_kueue(by_kind: k8s.Objects, options: Options) -> list[State]:
             raise InvalidInput(f"the state has no {kind}; add what `kubectl get {command} -o json` prints")
     snapshot = read_snapshot(by_kind)
     state = State("kueue", model=snapshot)
-    state.quotas = {_name(node): _quota(node) for node in _all_nodes(snapshot)}
+    state.quotas = {_name_of_node(node): _quota_of_node(node) for node in _all_nodes(snapshot)}
     places = kueue_places.Places(by_kind, state, snapshot.forest.machines)
     entries = {k8s.full_name(entry): entry for entry in by_kind["Workload"]}
     _add_running(state, snapshot, entries, options, places)
-    _say(state, by_kind, snapshot)
-    _refuse(state, snapshot)
+    _record_counts(state, by_kind, snapshot)
+    _record_unmodelled(state, snapshot)
     for one in snapshot.waiting.values():
         if one.inadmissible:
             state.held[one.name] = one.inadmissible
 
     def about(options_of_call: Options) -> list[State]:
-        return _about(state.copy(), snapshot, entries, options_of_call, places)
+        return _state_about_jobs(state.copy(), snapshot, entries, options_of_call, places)
 
     state.again = about
     return about(options)
 
 
-def _about(
+def _state_about_jobs(
     state: State, snapshot: Snapshot, entries: Mapping[str, Entry], options: Options, places: kueue_places.Places
 ) -> list[State]:
     """Return the state with the requested jobs."""
@@ -81,16 +81,16 @@ def _about(
         why = "--flavors free" if options.flavors == "free" else "their queues reclaim from others"
         raise InvalidInput(f"{len(workloads)} jobs are named, and {why}: one at a time; name one --job")
     for one in workloads:
-        state.leave_out(one.name, found_in("kueue", "Workload", entries[one.name]))
+        state.leave_out(one.name, unmodelled_features("kueue", "Workload", entries[one.name]))
         if snapshot.config.block_admission:
             state.leave_out(one.name, ["waitForPodsReady.blockAdmission"])
     if options.flavors == "free" and workloads:
-        return _each(state, snapshot, workloads[0], entries[workloads[0].name], places)
+        return _state_per_combination(state, snapshot, workloads[0], entries[workloads[0].name], places)
     for one in workloads:
-        assignment = cycle.entry_of(snapshot, one).assignment
+        assignment = cycle.nomination_of(snapshot, one).assignment
         if any(len(group[1]) > 1 for group in snapshot.queues[one.queue].groups):
             state.assume("flavors: as Kueue would choose them (--flavors free asks about all)")
-        state.jobs[one.name] = _job(state, snapshot, one, assignment, entries[one.name], places)
+        state.jobs[one.name] = _job_of_workload(state, snapshot, one, assignment, entries[one.name], places)
     return [state]
 
 
@@ -101,27 +101,29 @@ def _all_nodes(snapshot: Snapshot) -> Iterable[Node]:
     return [*snapshot.cohorts.values(), *(queue.node for queue in snapshot.queues.values())]
 
 
-def _name(node: Node) -> str:
+def _name_of_node(node: Node) -> str:
     """Return a node's name; cohorts have a prefix, so that they never clash with queues."""
     return node.name if node.is_queue else f"cohort:{node.name}"
 
 
-def _label(fr: FlavorResource) -> str:
+def _label_of_pair(fr: FlavorResource) -> str:
     return f"{fr[0]}/{fr[1]}"
 
 
-def _labelled(amounts: Mapping[FlavorResource, int]) -> dict[str, int]:
-    return {_label(fr): amount for fr, amount in amounts.items()}
+def _amounts_by_label(amounts: Mapping[FlavorResource, int]) -> dict[str, int]:
+    return {_label_of_pair(fr): amount for fr, amount in amounts.items()}
 
 
-def _quota(node: Node) -> Quota:
-    quota = Quota(_name(node), "" if node.parent is None else _name(node.parent), _labelled(node.nominal))
-    quota.borrow, quota.lend = dict(_labelled(node.borrowing)), dict(_labelled(node.lending))
-    quota.used = _labelled(node.usage) if node.is_queue else {}
+def _quota_of_node(node: Node) -> Quota:
+    quota = Quota(
+        _name_of_node(node), "" if node.parent is None else _name_of_node(node.parent), _amounts_by_label(node.nominal)
+    )
+    quota.borrow, quota.lend = dict(_amounts_by_label(node.borrowing)), dict(_amounts_by_label(node.lending))
+    quota.used = _amounts_by_label(node.usage) if node.is_queue else {}
     return quota
 
 
-def _refuse(state: State, snapshot: Snapshot) -> None:
+def _record_unmodelled(state: State, snapshot: Snapshot) -> None:
     """Name the memory of Kueue and the features that the second program lacks."""
     config = snapshot.config
     if config.admission_fair:
@@ -135,7 +137,7 @@ def _refuse(state: State, snapshot: Snapshot) -> None:
         "TASRespectNodeAffinityPreferred",
         "PrioritizePreemptorWorkloads",
     ):
-        if config.gate(gate, False):
+        if config.feature_enabled(gate, False):
             raise InvalidInput(f"the manager's feature gate {gate} is not modelled; judge a cluster without it")
 
 
@@ -148,11 +150,11 @@ def _add_running(
     """Add running units with their usage and places."""
     resources = {fr[1] for one in snapshot.running.values() for fr in one.usage}
     every = (entry for kind in ("Workload", "Node", "Pod") for entry in places.found.get(kind, []))
-    losses = Losses(state, options, k8s.latest(every), gpus=any(map(k8s.is_gpu, resources)))
+    losses = Losses(state, options, k8s.latest_time(every), gpus=any(map(k8s.is_gpu, resources)))
     for one in snapshot.running.values():
-        state.units[one.name] = unit = _unit(entries[one.name], one, losses, options)
+        state.units[one.name] = unit = _unit_of_workload(entries[one.name], one, losses, options)
         unit.pods = places.pods_of(entries[one.name], one.name)
-    losses.settle(state.units)
+    losses.settle_losses(state.units)
     lowest = min((one.priority for one in snapshot.running.values()), default=0)
     for one in snapshot.running.values():
         if one.evicted:
@@ -162,33 +164,33 @@ def _add_running(
             )
 
 
-def _unit(entry: Entry, one: Workload, losses: Losses, options: Options) -> Unit:
+def _unit_of_workload(entry: Entry, one: Workload, losses: Losses, options: Options) -> Unit:
     reservation = k8s.condition(entry, "QuotaReserved")
     admission = k8s.condition(entry, "Admitted") or reservation
-    start = None if admission is None else k8s.when(admission, "lastTransitionTime")
+    start = None if admission is None else k8s.time_of(admission, "lastTransitionTime")
     usage: dict[str, int] = {}
     for fr, count in one.usage.items():
         usage[fr[1]] = usage.get(fr[1], 0) + count
     amount = k8s.gpus_thousandths(usage) if losses.counted == "GPU" else usage.get("cpu", 0)
-    since = None if reservation is None else k8s.when(reservation, "lastTransitionTime")
+    since = None if reservation is None else k8s.time_of(reservation, "lastTransitionTime")
     most = entry.get("spec", "maximumExecutionTimeSeconds")
     age = 0 if since is None or losses.now is None else max(0, losses.now - since)
     evictions = entry.under("status", "schedulingStats").entries("evictions")
     return Unit(
         name=one.name,
         priority=one.priority,
-        lost=losses.of(amount, start, saved_at(entry.mapping("metadata", "annotations"), options), one.name),
-        grace=max((_grace(part) for part in entry.entries("spec", "podSets")), default=0),
+        lost=losses.loss_of(amount, start, save_time_of(entry.mapping("metadata", "annotations"), options), one.name),
+        grace=max((_grace_seconds(part) for part in entry.entries("spec", "podSets")), default=0),
         preempted=sum(part.whole("count", low=0) for part in evictions if part.text("reason") == "Preempted"),
         age=age,
         ends=None if most is None else max(0, entry.whole("spec", "maximumExecutionTimeSeconds") - age),
         queue=one.queue,
-        use=_labelled(one.usage),
+        use=_amounts_by_label(one.usage),
         rank=one.uid,
     )
 
 
-def _grace(pod_set: Entry) -> int:
+def _grace_seconds(pod_set: Entry) -> int:
     """Return the seconds that the pods of a pod set have to end."""
     return pod_set.whole("template", "spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
 
@@ -200,7 +202,7 @@ def _place_in_line(one: Workload) -> Waiting:
     return Waiting(one.name, one.name.rpartition("/")[2], one.priority, one.queued)
 
 
-def _job(
+def _job_of_workload(
     state: State, snapshot: Snapshot, one: Workload, assignment: Assignment, entry: Entry, places: kueue_places.Places
 ) -> Job:
     """Return the job with the flavors of an assignment, and its possible victims (P1 to P3, S2)."""
@@ -212,30 +214,32 @@ def _job(
             state.assume(f"partial admission of {one.name}: {counts[part.name]} of {part.count} pods of {part.name}")
     if assignment.impossible and len(assignment.pod_sets) < len(one.pod_sets):
         state.assume(f"{one.name}: {assignment.why}, so Kueue does not admit it in this state")
-        why, assignment = assignment.why, _imposed(snapshot, one, _first_suiting(snapshot, one))
+        why, assignment = assignment.why, _imposed_assignment(snapshot, one, _first_suiting(snapshot, one))
         assignment = dataclasses.replace(assignment, mode=flavors.NONE, why="")
         if any(flavor == UNCOVERED for flavor, _ in assignment.usage):
             state.blocked[one.name] = why
-    job.use = _labelled({fr: min(amount, MOST_USE) for fr, amount in assignment.usage.items() if amount})
-    job.contested = frozenset(map(_label, assignment.contested))
+    job.use = _amounts_by_label({fr: min(amount, MOST_USE) for fr, amount in assignment.usage.items() if amount})
+    job.contested = frozenset(map(_label_of_pair, assignment.contested))
     if assignment.impossible:
         if assignment.why:
             state.assume(f"{one.name}: {assignment.why}")
     elif snapshot.config.fair:
         job.may = frozenset(
-            c.name for c in fair.candidates(snapshot, one, assignment.contested or frozenset(assignment.usage))
+            c.name for c in fair.fair_candidates(snapshot, one, assignment.contested or frozenset(assignment.usage))
         )
     else:
-        line = preemption.candidates(
+        line = preemption.classical_candidates(
             snapshot, one, assignment.usage, assignment.contested or frozenset(assignment.usage)
         )
         job.may = frozenset(c.workload.name for c in line if c.kind != preemption.NO_BORROW)
         job.may_if_nominal = frozenset(c.workload.name for c in line if c.kind == preemption.NO_BORROW)
     for fr in assignment.usage:
-        for node in snapshot.queues[one.queue].node.path():
+        for node in snapshot.queues[one.queue].node.path_to_root():
             limit = node.borrowing.get(fr)
-            if node.parent is not None and limit is not None and node.used(fr) > node.subtree(fr) + limit:
-                state.assume(f"{node.name} has been admitted more {_label(fr)} than its quota and borrowing limit")
+            if node.parent is not None and limit is not None and node.usage_of(fr) > node.subtree_quota(fr) + limit:
+                state.assume(
+                    f"{node.name} has been admitted more {_label_of_pair(fr)} than its quota and borrowing limit"
+                )
     if not one.delayed:
         job.shapes = places.shapes_of(one, assignment, job.use)
     elif any(flavor in snapshot.forest.levels for flavor, _ in assignment.usage):
@@ -247,41 +251,45 @@ def _first_suiting(snapshot: Snapshot, one: Workload) -> list[tuple[str, dict[st
     """Return the first suitable flavor for each podset and group; without one, a flavor without quota."""
     queue, suitable = snapshot.queues[one.queue], []
     for part in one.pod_sets:
-        request = flavors.requests(queue, part, part.count)
+        request = flavors.requests_of_pods(queue, part, part.count)
         for covered, names in queue.groups:
             resources = sorted(r for r in request if r in covered)
-            able = (name for name in names if flavors.suits(snapshot, queue, name, [part], resources))
+            able = (name for name in names if flavors.flavor_suits(snapshot, queue, name, [part], resources))
             suitable.append((part.name, dict.fromkeys(resources, next(able, UNCOVERED))))
     return suitable
 
 
-def _each(state: State, snapshot: Snapshot, one: Workload, entry: Entry, places: kueue_places.Places) -> list[State]:
+def _state_per_combination(
+    state: State, snapshot: Snapshot, one: Workload, entry: Entry, places: kueue_places.Places
+) -> list[State]:
     """Return a state per combination of flavors, all about the same workload."""
     states = []
-    for assignment in _free(snapshot, one):
+    for assignment in _free_assignments(snapshot, one):
         alone = copy.copy(state)
         alone.assumed = [*state.assumed]
-        job = _job(alone, snapshot, one, assignment, entry, places)
-        alone.assumed.append(f"flavors: {_flavors(assignment)}")
+        job = _job_of_workload(alone, snapshot, one, assignment, entry, places)
+        alone.assumed.append(f"flavors: {_flavors_in_words(assignment)}")
         alone.jobs = {one.name: job}
         states.append(alone)
     return states
 
 
-def _flavors(assignment: Assignment) -> str:
+def _flavors_in_words(assignment: Assignment) -> str:
     sets = assignment.pod_sets.items()
     return "; ".join(f"{name}: {', '.join(sorted(set(part.flavors.values())))}" for name, part in sets)
 
 
-def _free(snapshot: Snapshot, one: Workload) -> list[Assignment]:
+def _free_assignments(snapshot: Snapshot, one: Workload) -> list[Assignment]:
     """Return an assignment per combination of suitable flavors, with what it lacks now as contested."""
     queue = snapshot.queues[one.queue]
     choices: list[list[tuple[str, dict[str, str]]]] = []
     for part in one.pod_sets:
-        request = flavors.requests(queue, part, part.count)
+        request = flavors.requests_of_pods(queue, part, part.count)
         for covered, names in queue.groups:
             resources = sorted(r for r in request if r in covered)
-            able = [name for name in names if flavors.suits(snapshot, queue, name, [part], resources)] or names[:1]
+            able = [name for name in names if flavors.flavor_suits(snapshot, queue, name, [part], resources)] or names[
+                :1
+            ]
             if resources:
                 choices.append([(part.name, dict.fromkeys(resources, name)) for name in able])
     count = 1
@@ -289,28 +297,30 @@ def _free(snapshot: Snapshot, one: Workload) -> list[Assignment]:
         count *= len(choice)
     if count > MOST_FREE:
         raise InvalidInput(f"{one.name}: may use more than {MOST_FREE} combinations of flavors; --flavors chosen")
-    return [_imposed(snapshot, one, combined) for combined in itertools.product(*choices)]
+    return [_imposed_assignment(snapshot, one, combined) for combined in itertools.product(*choices)]
 
 
-def _imposed(snapshot: Snapshot, one: Workload, combined: Iterable[tuple[str, dict[str, str]]]) -> Assignment:
+def _imposed_assignment(
+    snapshot: Snapshot, one: Workload, combined: Iterable[tuple[str, dict[str, str]]]
+) -> Assignment:
     queue, assignment = snapshot.queues[one.queue], Assignment()
     assignment.pod_sets = {part.name: flavors.Assigned({}, part.count) for part in one.pod_sets}
     for name, choice in combined:
         assignment.pod_sets[name].flavors |= choice
     usage: Amounts = {}
     for part in one.pod_sets:
-        for resource, amount in flavors.requests(queue, part, part.count).items():
+        for resource, amount in flavors.requests_of_pods(queue, part, part.count).items():
             fr = (assignment.pod_sets[part.name].flavors.get(resource, UNCOVERED), resource)
             usage[fr] = usage.get(fr, 0) + amount
     assignment.usage = usage
     assignment.contested = frozenset(fr for fr, amount in usage.items() if amount > queue.node.available(fr))
     assignment.units = flavors.topology_units(snapshot, queue, one, assignment)
-    if assignment.units and snapshot.forest.place(assignment.units) is None:
+    if assignment.units and snapshot.forest.find_placement(assignment.units) is None:
         assignment.contested |= frozenset(usage)
     return assignment
 
 
-def _say(state: State, by_kind: k8s.Objects, snapshot: Snapshot) -> None:
+def _record_counts(state: State, by_kind: k8s.Objects, snapshot: Snapshot) -> None:
     state.read.append(
         f"Kueue: {count_of(len(snapshot.queues), 'cluster queue')}, {count_of(len(snapshot.cohorts), 'cohort')}, "
         f"{count_of(len(snapshot.running), 'workload')} with quota, {len(snapshot.waiting)} waiting"

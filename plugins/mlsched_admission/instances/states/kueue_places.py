@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.state import Node, Pod, Shape, State, plus, times
+from mlsched_admission.instances.states.state import Node, Pod, Shape, State, multiple_of_amounts, sum_of_amounts
 from mlsched_admission.instances.systems.kueue.flavors import Assignment
 from mlsched_admission.instances.systems.kueue.reading import MOST_PODS, OWNED, domains_of
 from mlsched_admission.instances.systems.kueue.requests import constraint
@@ -44,16 +44,18 @@ class Places:
         if self.topology:
             if not self.machines:
                 state.assume("nodes: none in the state, so nothing is placed (kubectl get nodes -o json)")
-            self._fill()
+            self._fill_nodes()
 
-    def _fill(self) -> None:
+    def _fill_nodes(self) -> None:
         use_by_node: dict[str, dict[str, int]] = {}
         for pod in self.found.get("Pod", []):
             node = pod.text("spec", "nodeName")
             marks = {**pod.mapping("metadata", "labels"), **pod.mapping("metadata", "annotations")}
             has_ended = pod.text("status", "phase") in ("Succeeded", "Failed")
             if node and not has_ended and not any(mark in marks for mark in OWNED):
-                use_by_node[node] = plus(use_by_node.get(node, {}), {**k8s.requests(pod.under("spec")), "pods": 1})
+                use_by_node[node] = sum_of_amounts(
+                    use_by_node.get(node, {}), {**k8s.requests(pod.under("spec")), "pods": 1}
+                )
         for topology in sorted(set(self.topology.values())):
             levels = self.levels[topology]
             for level in levels:
@@ -68,19 +70,21 @@ class Places:
                     self.state.nodes.setdefault(leaf, Node(leaf, {}))
                     continue
                 self.leaf[topology, name] = leaf
-                self._add(leaf, topology, place, machine, use_by_node.get(name, {}))
+                self._add_leaf(leaf, topology, place, machine, use_by_node.get(name, {}))
             flavors = [flavor for flavor, its_topology in self.topology.items() if its_topology == topology]
             if levels[-1] != HOSTNAME and len(flavors) > 1:
                 self.state.assume(f"topology {topology}: its leaves are counted for {', '.join(flavors)} together")
         if not self.found.get("Pod"):
             self.state.assume("pods: none in the state, so nothing but workloads takes room on nodes")
 
-    def _add(self, leaf: str, topology: str, place: list[str], machine: k8s.Machine, usage: dict[str, int]) -> None:
+    def _add_leaf(
+        self, leaf: str, topology: str, place: list[str], machine: k8s.Machine, usage: dict[str, int]
+    ) -> None:
         levels = self.levels[topology]
         node = self.state.nodes.setdefault(leaf, Node(leaf, {}))
         if levels[-1] != HOSTNAME or not node.free:  # a machine in two topologies is one node
             room = {name: max(0, count - usage.get(name, 0)) for name, count in machine.room.items()}
-            node.free = plus(node.free, room)
+            node.free = sum_of_amounts(node.free, room)
         for depth, level in enumerate(levels, start=1):
             node.domain[f"{topology}/{level}"] = "/".join(place[:depth])
 
@@ -99,18 +103,18 @@ class Places:
             demand["pods"] = 1
             for place, count in domains_of(one.under("topologyAssignment")):
                 levels = one.texts("topologyAssignment", "levels")
-                leaf = self._leaf(one, topology, levels, place)
+                leaf = self._leaf_of_domain(one, topology, levels, place)
                 self.placed += count
                 if self.placed > MOST_PODS:
                     one.fail(f"its pods and those before are more than {MOST_PODS}", "ask about a part of the cluster")
                 for _ in range(count):
                     pods.append(Pod(f"{name}#{len(pods)}", leaf, demand))
                 node = self.state.nodes[leaf]
-                change = times(-count, {r: n for r, n in demand.items() if r in node.free})
-                node.free = plus(node.free, change)
+                change = multiple_of_amounts(-count, {r: n for r, n in demand.items() if r in node.free})
+                node.free = sum_of_amounts(node.free, change)
         return pods
 
-    def _leaf(self, one: Entry, topology: str, levels: list[str], place: list[str]) -> str:
+    def _leaf_of_domain(self, one: Entry, topology: str, levels: list[str], place: list[str]) -> str:
         if len(place) != len(levels) or not levels:
             one.fail("its topologyAssignment does not give a value for each of its levels", "write the state again")
         # Nodes are identified by their hostname label, which is usually the name.
@@ -124,19 +128,19 @@ class Places:
         return leaf
 
     def shapes_of(self, one: Workload, assignment: Assignment, use: dict[str, int]) -> list[Shape]:
-        """Return the pods of a waiting workload that need a place: those of flavors with a topology."""
+        """Return the pods of a waiting workload that need a place: pods of flavors with a topology."""
         shapes = []
         for unit in assignment.units:
             for part in unit.members:
                 count, each = unit.counts[part.name], unit.each[part.name]
                 if not count:
                     continue
-                shape = Shape(count, dict(each), self._nodes(unit.flavor, part.spec))
-                self._require(shape, part.request, self.topology[unit.flavor], one.name)
+                shape = Shape(count, dict(each), self._leaves_of_flavor(unit.flavor, part.spec))
+                self._require_level(shape, part.request, self.topology[unit.flavor], one.name)
                 shapes.append(shape)
         return shapes
 
-    def _nodes(self, flavor: str, spec: Entry) -> frozenset[str]:
+    def _leaves_of_flavor(self, flavor: str, spec: Entry) -> frozenset[str]:
         """Return leaves of the flavor whose nodes the pods may use."""
         entry, topology = self.flavors[flavor], self.topology[flavor]
         labels = entry.mapping("spec", "nodeLabels")
@@ -146,7 +150,7 @@ class Places:
             there = self.placing.nodes_of(Entry({"tolerations": [{"operator": "Exists"}]}, spec.where), labels)
         return frozenset(self.leaf[topology, name] for name in there if (topology, name) in self.leaf)
 
-    def _require(self, shape: Shape, request: Entry, topology: str, name: str) -> None:
+    def _require_level(self, shape: Shape, request: Entry, topology: str, name: str) -> None:
         """Require the level of which one domain has the pods, or each slice."""
         levels = self.levels[topology]
         constraint_of_pods = constraint(request, levels)

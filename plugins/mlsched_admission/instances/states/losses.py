@@ -40,7 +40,7 @@ class Losses:
                 "shown (--checkpoint-every, --checkpoint-annotation)"
             )
 
-    def of(self, devices: int, start: int | None, save_time: int | None, who: str) -> int:
+    def loss_of(self, devices: int, start: int | None, save_time: int | None, who: str) -> int:
         """Return the loss of evicting `who`: `devices` GPUs (or CPUs) in thousandths since `start`, or since
         `save_time` if it is later.
 
@@ -61,7 +61,7 @@ class Losses:
             since = min(since, self._options.checkpoint_every)
         return min(-(-devices * since // 1000), EXACT)
 
-    def settle(self, units: Mapping[str, Unit]) -> None:
+    def settle_losses(self, units: Mapping[str, Unit]) -> None:
         """Count a minute each if all losses are 0: the state then lacks the data to compare evictions."""
         there = [(units[name], devices) for name, devices in self._held.items() if name in units and devices]
         has_checkpoints = self._options.checkpoint_annotation is not None or self._options.checkpoint_every is not None
@@ -78,9 +78,9 @@ def different_times(seconds: int) -> str:
     return f"files of different times: {days} d {hours} h apart, so the state may never have been one"
 
 
-def saved_at(annotations: dict[str, str], options: Options) -> int | None:
+def save_time_of(annotations: dict[str, str], options: Options) -> int | None:
     """Return when the work was last saved, by the annotation that the user names: a time, or seconds since 1970."""
     text = annotations.get(options.checkpoint_annotation or "", "")
     if text.isascii() and text.isdecimal() and len(text) <= 12:
         return int(text)
-    return values.moment(text) if text else None
+    return values.parse_time(text) if text else None

@@ -11,7 +11,7 @@ from mlsched.core.errors import shorten
 from mlsched_admission.instances.states import values
 from mlsched_admission.instances.states.documents import Document
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.state import Amounts, plus
+from mlsched_admission.instances.states.state import Amounts, sum_of_amounts
 
 Objects = dict[str, list[Entry]]
 
@@ -50,12 +50,12 @@ _HARD = ("NoSchedule", "NoExecute")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
 
-def objects(documents: Iterable[Document]) -> Objects:
+def objects_by_kind(documents: Iterable[Document]) -> Objects:
     """Return the objects of these documents by kind; identical duplicates count once."""
     by_kind: Objects = {}
     earlier: dict[tuple[str, str, str], Entry] = {}
     for document in documents:
-        for entry in _items(document):
+        for entry in _items_of_document(document):
             kind = entry.needed("kind")
             if kind == "PodGroup" and api_group(entry) in POD_GROUPS:
                 pass
@@ -73,7 +73,7 @@ def objects(documents: Iterable[Document]) -> Objects:
     return by_kind
 
 
-def _items(document: Document) -> list[Entry]:
+def _items_of_document(document: Document) -> list[Entry]:
     entry = document.entry
     kind = entry.text("kind")
     if not (kind == "List" or kind.endswith("List")):
@@ -112,7 +112,7 @@ def amounts(entry: Entry, *keys: str, down: bool = False, cap: bool = False) -> 
     """Return quantities by resource, as integers (`values.amount`). cap: larger values become the limit."""
     quantities: Amounts = {}
     for resource, text in entry.mapping(*keys).items():
-        number = values.amount(resource, text, down=down, cap=cap)
+        number = values.parse_amount(resource, text, down=down, cap=cap)
         if number is None or number < 0:
             entry.bad((*keys, resource), text, "expected a quantity such as 500m, 8 or 16Gi, below 2^53")
         quantities[resource] = number
@@ -124,18 +124,18 @@ def quantity(entry: Entry, resource: str, *keys: str) -> int | None:
     value = entry.get(*keys)
     if value is None:
         return None
-    number = values.amount(resource, str(value)) if type(value) in (str, int) else None
+    number = values.parse_amount(resource, str(value)) if type(value) in (str, int) else None
     if number is None:
         entry.bad(keys, value, "expected a quantity such as 500m, 8 or 16Gi, below 2^53")
     return number
 
 
-def when(entry: Entry, *keys: str) -> int | None:
+def time_of(entry: Entry, *keys: str) -> int | None:
     """Return a time as seconds since 1970; None if it is absent."""
     text = entry.text(*keys)
     if not text:
         return None
-    time = values.moment(text)
+    time = values.parse_time(text)
     if time is None:
         entry.bad(keys, text, "expected a time such as 2026-11-24T10:00:00Z")
     return time
@@ -157,24 +157,24 @@ def requests(spec: Entry) -> Amounts:
     """
     total: Amounts = {}
     for container in spec.entries("containers"):
-        total = plus(total, _asked(container))
+        total = sum_of_amounts(total, _requested_amounts(container))
     largest: Amounts = {}
     sidecars: Amounts = {}
     for container in spec.entries("initContainers"):
-        request = _asked(container)
+        request = _requested_amounts(container)
         if container.text("restartPolicy") == "Always":
-            sidecars = plus(sidecars, request)
+            sidecars = sum_of_amounts(sidecars, request)
             request = sidecars
         else:
-            request = plus(sidecars, request)
+            request = sum_of_amounts(sidecars, request)
         largest = {name: max(largest.get(name, 0), request.get(name, 0)) for name in {*largest, *request}}
-    total = plus(total, sidecars)
+    total = sum_of_amounts(total, sidecars)
     whole = {name: max(total.get(name, 0), largest.get(name, 0)) for name in {*total, *largest}}
-    whole |= _asked(spec)
-    return plus(whole, amounts(spec, "overhead"))
+    whole |= _requested_amounts(spec)
+    return sum_of_amounts(whole, amounts(spec, "overhead"))
 
 
-def _asked(holder: Entry) -> Amounts:
+def _requested_amounts(holder: Entry) -> Amounts:
     return amounts(holder, "resources", "limits", cap=True) | amounts(holder, "resources", "requests", cap=True)
 
 
@@ -190,12 +190,12 @@ class Machine:
     """Whether it is cordoned or not ready."""
 
 
-def machines(by_kind: Objects) -> dict[str, Machine]:
+def machines_by_name(by_kind: Objects) -> dict[str, Machine]:
     """Return the nodes by name."""
-    return {machine.name: machine for machine in map(_machine, by_kind.get("Node", []))}
+    return {machine.name: machine for machine in map(_machine_of_entry, by_kind.get("Node", []))}
 
 
-def _machine(entry: Entry) -> Machine:
+def _machine_of_entry(entry: Entry) -> Machine:
     name = entry.needed("metadata", "name")
     labels = entry.mapping("metadata", "labels")
     labels.setdefault("kubernetes.io/hostname", name)
@@ -235,7 +235,7 @@ class Placing:
                 name
                 for name, node in self.nodes.items()
                 if all(node.labels.get(label) == value for label, value in selector.items())
-                and (not has_affinity or any(_meets(term, node) for term in terms))
+                and (not has_affinity or any(_meets_term(term, node) for term in terms))
                 and all(any(tolerates(one, taint) for one in tolerated) for taint in node.hard)
             )
         return self._known[key]
@@ -251,7 +251,7 @@ def tolerates(toleration: Entry, taint: tuple[str, str, str]) -> bool:
     return toleration.text("key") == key and toleration.text("value") == value
 
 
-def _meets(term: Entry, node: Machine) -> bool:
+def _meets_term(term: Entry, node: Machine) -> bool:
     """Return whether a node meets all expressions of a term; an empty term matches zero nodes."""
     by_label = list(term.entries("matchExpressions"))
     by_field = list(term.entries("matchFields"))
@@ -277,7 +277,7 @@ def expression(one: Entry, labels: Mapping[str, str]) -> bool:
     return int(value) > int(choices[0]) if operator == "Gt" else int(value) < int(choices[0])
 
 
-def selects(selector: Entry, labels: Mapping[str, str]) -> bool:
+def selector_matches(selector: Entry, labels: Mapping[str, str]) -> bool:
     """Return whether a label selector takes an object with these labels; an empty one takes all."""
     return all(labels.get(name) == value for name, value in selector.mapping("matchLabels").items()) and all(
         expression(one, labels) for one in selector.entries("matchExpressions")
@@ -290,7 +290,7 @@ _MIG = re.compile(r"mig-([0-9])g\.")
 _PARTS = ("memory", "mem", "core", "cores", "vcore", "percentage")
 
 
-def gpus(amounts: Mapping[str, int]) -> int:
+def gpu_count(amounts: Mapping[str, int]) -> int:
     """Return the number of GPUs (or slices of MIG), by the names of the resources."""
     return sum(count for name, count in amounts.items() if is_gpu(name))
 
@@ -313,22 +313,26 @@ def is_gpu(resource: str) -> bool:
     return "gpu" in last and not any(part in re.split(r"[-._]", last) for part in _PARTS)
 
 
-def latest(documents: Iterable[Entry]) -> int | None:
+def latest_time(documents: Iterable[Entry]) -> int | None:
     """Return the latest time that the cluster wrote in objects: creation, start, changes of conditions."""
     all_times: list[int] = []
     for entry in documents:
-        times = [when(entry, "metadata", "creationTimestamp"), when(entry, "status", "startTime")]
+        times = [time_of(entry, "metadata", "creationTimestamp"), time_of(entry, "status", "startTime")]
         for one in entry.entries("status", "conditions"):
-            times += [when(one, "lastTransitionTime"), when(one, "lastHeartbeatTime"), when(one, "lastProbeTime")]
+            times += [
+                time_of(one, "lastTransitionTime"),
+                time_of(one, "lastHeartbeatTime"),
+                time_of(one, "lastProbeTime"),
+            ]
         all_times += [time for time in times if time is not None]
     return max(all_times, default=None)
 
 
-def apart(documents: Sequence[Document]) -> int:
+def seconds_apart(documents: Sequence[Document]) -> int:
     """Return the seconds between the latest times in these files, of those with pods, nodes or workloads."""
     latest_times = []
     for document in documents if len(documents) > 1 else ():
-        changing = (one for one in _items(document) if one.text("kind") in ("Pod", "Node", "Workload"))
-        if (time := latest(changing)) is not None:
+        changing = (one for one in _items_of_document(document) if one.text("kind") in ("Pod", "Node", "Workload"))
+        if (time := latest_time(changing)) is not None:
             latest_times.append(time)
     return max(latest_times, default=0) - min(latest_times, default=0)

@@ -40,24 +40,28 @@ def config_of(documents: Iterable[Document], path: str | None) -> Config:
     for document in documents:
         if document.what == "config":
             text = document.entry.value.get("text")
-            fields |= _lines(text) if isinstance(text, str) and len(document.entry.value) == 1 else _flat(document)
+            fields |= (
+                _values_by_line(text)
+                if isinstance(text, str) and len(document.entry.value) == 1
+                else _flatten_fields(document)
+            )
     if path is not None:
-        fields |= _lines(path)
+        fields |= _values_by_line(path)
     if "preempttype" not in fields:
         raise InvalidInput(
             "the state does not say how this Slurm preempts (PreemptType); add what `scontrol show config` prints, or "
             "give slurm_conf=slurm.conf"
         )
-    return _config(fields)
+    return _config_of_fields(fields)
 
 
-def _lines(text: str) -> dict[str, str]:
+def _values_by_line(text: str) -> dict[str, str]:
     """Return KEY = VALUE by line, as in scontrol's output and slurm.conf (with comments)."""
     plain = re.sub(r"(?m)#.*$", "", text)
     return {match[1].lower(): "" if match[2] in ("(null)", "N/A") else match[2] for match in _LINE.finditer(plain)}
 
 
-def _flat(document: Document) -> dict[str, str]:
+def _flatten_fields(document: Document) -> dict[str, str]:
     """Return all fields of the JSON, at any depth, under names without underscores."""
     fields: dict[str, str] = {}
     pending = [document.entry.value]
@@ -74,7 +78,7 @@ def _flat(document: Document) -> dict[str, str]:
     return fields
 
 
-def _config(fields: dict[str, str]) -> Config:
+def _config_of_fields(fields: dict[str, str]) -> Config:
     kind = fields["preempttype"].lower().removeprefix("preempt/") or "none"
     if kind not in ("qos", "partition_prio", "none"):
         raise InvalidInput(
@@ -87,21 +91,21 @@ def _config(fields: dict[str, str]) -> Config:
         raise InvalidInput(f"PreemptParameters: min_exempt_priority: {shorten(floor)}, expected a number")
     return Config(
         by=kind,
-        mode=mode_of(words) or "OFF",
+        mode=preemption_mode(words) or "OFF",
         within="WITHIN" in words,
         by_priority="PRIORITY" in words,
-        exempt=_seconds(fields.get("preemptexempttime", "")),
+        exempt=_seconds_of_text(fields.get("preemptexempttime", "")),
         min_exempt_priority=int(floor) if floor else INFINITE,
         parameters=parameters,
     )
 
 
-def mode_of(words: Iterable[str]) -> str:
+def preemption_mode(words: Iterable[str]) -> str:
     """Return the mode among several words (GANG, WITHIN, PRIORITY); "" if it is missing."""
     return next((word for word in words if word in _MODES), "")
 
 
-def _seconds(text: str) -> int:
+def _seconds_of_text(text: str) -> int:
     """Parse a time of the configuration: 00:10:00, 1-00:00:00, or seconds."""
     if not text or text in ("NONE", "-1"):
         return 0

@@ -6,43 +6,43 @@ import re
 
 from mlsched_admission.instances.states import slurm_values as sv
 from mlsched_admission.instances.states.entries import Entry
-from mlsched_admission.instances.states.state import Amounts, Shape, State, plus
+from mlsched_admission.instances.states.state import Amounts, Shape, State, sum_of_amounts
 from mlsched_admission.instances.states.unmodelled import SLURM
 
 _FEATURES = re.compile(r"[\w.+-]+(?:[&|,][\w.+-]+)*")
 
 
-def states(job: Entry) -> set[str]:
+def job_states(job: Entry) -> set[str]:
     """Return the job's state and flags, in capitals."""
-    return {word.upper() for word in sv.words(job, "job_state")}
+    return {word.upper() for word in sv.flags_of(job, "job_state")}
 
 
-def holdings(job: Entry, threads: dict[str, int], kinds: dict[str, str]) -> dict[str, Amounts]:
+def amounts_by_node(job: Entry, threads: dict[str, int], kinds: dict[str, str]) -> dict[str, Amounts]:
     """Return node -> amounts of a running job there: cpu, mem in MiB, gres.
 
     threads: threads per core of nodes, for 0.0.40, which lists only cores. kinds: node -> the only type of its GPUs.
     """
-    total = sv.tres(job, "tres_alloc_str")
+    total = sv.tres_amounts(job, "tres_alloc_str")
     there: dict[str, Amounts] = {}
     cores: dict[str, int] = {}
     for one in job.entries("job_resources", "allocated_nodes"):  # 0.0.40
         name = one.needed("nodename")
         there[name] = {"mem": one.whole("memory_allocated", low=0)}
-        cores[name] = _cores(one) * threads.get(name, 1)
+        cores[name] = _allocated_cores(one) * threads.get(name, 1)
     for one in job.entries(*_allocation(job)):  # since 0.0.41
         name = one.needed("name")
-        there[name] = {"mem": sv.count(one, "memory", "allocated"), "cpu": sv.count(one, "cpus", "count")}
-    order = list(there) or sv.hosts(job, job.text("nodes"), "nodes")
+        there[name] = {"mem": sv.finite_count(one, "memory", "allocated"), "cpu": sv.finite_count(one, "cpus", "count")}
+    order = list(there) or sv.expand_hosts(job, job.text("nodes"), "nodes")
     if not order:
         job.fail("runs, and names no nodes", "write squeue --json again, as somebody who may see all jobs")
-    for name, amounts in zip(order, _spread(job, total.get("cpu", 0), order, cores), strict=True):
+    for name, amounts in zip(order, _cpus_by_node(job, total.get("cpu", 0), order, cores), strict=True):
         there.setdefault(name, {}).setdefault("cpu", amounts)
     memory = total.get("mem", 0)
     if memory and not any(amounts.get("mem") for amounts in there.values()):
-        for name, part in zip(order, _evenly(job, "mem", memory, order), strict=True):
+        for name, part in zip(order, _split_evenly(job, "mem", memory, order), strict=True):
             there[name]["mem"] = part
-    for name, generic in zip(order, _gres(job, total, order, kinds), strict=True):
-        there[name] = plus(there[name], generic)
+    for name, generic in zip(order, _gres_by_node(job, total, order, kinds), strict=True):
+        there[name] = sum_of_amounts(there[name], generic)
     return there
 
 
@@ -51,21 +51,21 @@ def _allocation(job: Entry) -> tuple[str, ...]:
     return ("job_resources", "nodes", "allocation") if isinstance(nodes, dict) else ("job_resources", "allocation")
 
 
-def _cores(one: Entry) -> int:
+def _allocated_cores(one: Entry) -> int:
     """Count allocated cores of a node, as 0.0.40 lists them by socket: {"0": {"cores": {"0": "allocated"}}}."""
     sockets = one.under("sockets")
     states = [state for number in sockets.value for state in sockets.under(number, "cores").value.values()]
     return sum(1 for state in states if isinstance(state, str) and state.lower().startswith("alloc"))
 
 
-def _spread(job: Entry, cpus: int, order: list[str], cores: dict[str, int]) -> list[int]:
+def _cpus_by_node(job: Entry, cpus: int, order: list[str], cores: dict[str, int]) -> list[int]:
     """Return CPUs by node if the version lacks them: by its cores, if they add up, else in equal parts."""
     if cores and sum(cores.values()) == cpus:
         return [cores[name] for name in order]
-    return _evenly(job, "cpu", cpus, order, up=True)
+    return _split_evenly(job, "cpu", cpus, order, up=True)
 
 
-def _evenly(job: Entry, what: str, total: int, order: list[str], *, up: bool = False) -> list[int]:
+def _split_evenly(job: Entry, what: str, total: int, order: list[str], *, up: bool = False) -> list[int]:
     part, rest = divmod(total, len(order))
     if rest and not up:
         job.fail(
@@ -75,16 +75,16 @@ def _evenly(job: Entry, what: str, total: int, order: list[str], *, up: bool = F
     return [part + (n < rest) for n in range(len(order))]
 
 
-def _gres(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -> list[Amounts]:
+def _gres_by_node(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -> list[Amounts]:
     """Return generic resources by node: gres_detail has an entry per node; without it, an even split."""
     detail = job.texts("gres_detail")
     if detail:
         if len(detail) != len(order):
             job.bad(("gres_detail",), detail, f"expected an entry for each of its {len(order)} nodes")
-        by_node = [sv.gres(job, text, "gres_detail") for text in detail]
+        by_node = [sv.gres_amounts(job, text, "gres_detail") for text in detail]
     else:
         names = [name for name in total if name.startswith("gres/")]
-        columns = {name: _evenly(job, name, total[name], order) for name in names}
+        columns = {name: _split_evenly(job, name, total[name], order) for name in names}
         by_node = [{name: columns[name][n] for name in names} for n in range(len(order))]
     for node, part in zip(order, by_node, strict=True):
         # A node with GPUs of one type gives out that type, with or without a requested type.
@@ -93,24 +93,28 @@ def _gres(job: Entry, total: Amounts, order: list[str], kinds: dict[str, str]) -
     return by_node
 
 
-def shapes(
+def shapes_of_job(
     job: Entry, nodes_open: frozenset[str], features: dict[str, set[str]], state: State, name: str
 ) -> list[Shape]:
     """Return the requests of a waiting job (or one component of it): its nodes, one share of it on each."""
-    nodes = max(1, sv.count(job, "node_count"))
-    share = _share(job, nodes, state, name)
+    nodes = max(1, sv.finite_count(job, "node_count"))
+    share = _request_per_node(job, nodes, state, name)
     nodes_open = _with_features(job, nodes_open, features, state, name)
-    nodes_open -= frozenset(sv.hosts(job, job.text("excluded_nodes"), "excluded_nodes"))
-    beyond = [text for key, text in SLURM.items() if job.get(key) and (key != "minimum_switches" or sv.count(job, key))]
+    nodes_open -= frozenset(sv.expand_hosts(job, job.text("excluded_nodes"), "excluded_nodes"))
+    beyond = [
+        text for key, text in SLURM.items() if job.get(key) and (key != "minimum_switches" or sv.finite_count(job, key))
+    ]
     exclusive = job.get("exclusive")
-    if exclusive is True or (exclusive and {word.lower() for word in sv.words(job, "exclusive")} - {"none", "false"}):
+    if exclusive is True or (
+        exclusive and {word.lower() for word in sv.flags_of(job, "exclusive")} - {"none", "false"}
+    ):
         beyond.append("exclusive nodes: asked for its resources alone")
-    if (most := sv.count(job, "max_nodes")) > nodes:
+    if (most := sv.finite_count(job, "max_nodes")) > nodes:
         beyond.append(f"up to {most} nodes: asked for {nodes}")
     if job.text("array_task_string"):
         beyond.append(f"its array {job.text('array_task_string')}: asked for one task of it")
     state.leave_out(name, beyond)
-    required = sorted(set(sv.hosts(job, job.text("required_nodes"), "required_nodes")))
+    required = sorted(set(sv.expand_hosts(job, job.text("required_nodes"), "required_nodes")))
     single_nodes = [Shape(1, share, nodes_open & {node}, spread=1) for node in required]
     rest = nodes - len(required)
     if rest > 0:
@@ -118,29 +122,29 @@ def shapes(
     return single_nodes
 
 
-def _share(job: Entry, nodes: int, state: State, name: str) -> Amounts:
+def _request_per_node(job: Entry, nodes: int, state: State, name: str) -> Amounts:
     """Return the job's request on each of its nodes."""
-    tres_amounts = sv.tres(job, "tres_req_str")
-    per_task, tasks = max(1, sv.count(job, "cpus_per_task")), sv.count(job, "tasks_per_node")
-    cpus = sv.count(job, "cpus") or tres_amounts.get("cpu", 0)
-    cpu = tasks * per_task or _part(cpus, nodes, "CPUs", state, name)
-    share = {"cpu": max(cpu, sv.count(job, "minimum_cpus_per_node"))}
-    memory = sv.count(job, "memory_per_node") or sv.count(job, "memory_per_cpu") * share["cpu"]
-    share["mem"] = memory or _part(tres_amounts.get("mem", 0), nodes, "MiB", state, name)
-    generic = sv.gres(job, job.text("tres_per_node"), "tres_per_node")
-    per_task_gres = sv.gres(job, job.text("tres_per_task"), "tres_per_task")
-    tasks = tasks or -(-sv.count(job, "tasks") // nodes)
-    generic = plus(
+    tres_amounts = sv.tres_amounts(job, "tres_req_str")
+    per_task, tasks = max(1, sv.finite_count(job, "cpus_per_task")), sv.finite_count(job, "tasks_per_node")
+    cpus = sv.finite_count(job, "cpus") or tres_amounts.get("cpu", 0)
+    cpu = tasks * per_task or _even_part(cpus, nodes, "CPUs", state, name)
+    share = {"cpu": max(cpu, sv.finite_count(job, "minimum_cpus_per_node"))}
+    memory = sv.finite_count(job, "memory_per_node") or sv.finite_count(job, "memory_per_cpu") * share["cpu"]
+    share["mem"] = memory or _even_part(tres_amounts.get("mem", 0), nodes, "MiB", state, name)
+    generic = sv.gres_amounts(job, job.text("tres_per_node"), "tres_per_node")
+    per_task_gres = sv.gres_amounts(job, job.text("tres_per_task"), "tres_per_task")
+    tasks = tasks or -(-sv.finite_count(job, "tasks") // nodes)
+    generic = sum_of_amounts(
         generic, {key: count * max(1, tasks) for key, count in per_task_gres.items() if key.startswith("gres/")}
     )
-    whole = sv.gres(job, job.text("tres_per_job"), "tres_per_job")
+    whole = sv.gres_amounts(job, job.text("tres_per_job"), "tres_per_job")
     if not generic and not whole:
         whole = {key: count for key, count in tres_amounts.items() if key.startswith("gres/")}
-    generic = plus(generic, {key: _part(count, nodes, key, state, name) for key, count in whole.items()})
-    return {key: count for key, count in plus(share, generic).items() if count}
+    generic = sum_of_amounts(generic, {key: _even_part(count, nodes, key, state, name) for key, count in whole.items()})
+    return {key: count for key, count in sum_of_amounts(share, generic).items() if count}
 
 
-def _part(total: int, nodes: int, what: str, state: State, name: str) -> int:
+def _even_part(total: int, nodes: int, what: str, state: State, name: str) -> int:
     if total % nodes:
         state.assume(f"{name}: its {total} {what} on {nodes} nodes are asked for as {-(-total // nodes)} on each")
     return -(-total // nodes)

@@ -26,17 +26,17 @@ class Holders:
     def __init__(self, qos: dict[str, Entry], partitions: dict[str, Entry], associations: Iterable[Entry]) -> None:
         self.qos, self.partitions = qos, partitions
         self.totals: dict[str, Amounts] = {
-            f"QOS {name}": sv.tres(one, "limits", "max", "tres", "total") for name, one in qos.items()
+            f"QOS {name}": sv.tres_amounts(one, "limits", "max", "tres", "total") for name, one in qos.items()
         }
         self.above: dict[str, str] = {}
         for one in associations:
             account, user, partition = one.text("account"), one.text("user"), one.text("partition")
             name = _association(account, user, partition)
-            self.totals[name] = sv.tres(one, "max", "tres", "total")
+            self.totals[name] = sv.tres_amounts(one, "max", "tres", "total")
             parent = account if user else one.text("parent_account")
             self.above[name] = _association(parent, "", "") if parent and name != _association(parent, "", "") else ""
 
-    def of(self, job: Entry) -> list[str]:
+    def holders_of(self, job: Entry) -> list[str]:
         """Return the holders that count a job."""
         holders = [f"QOS {job.text('qos')}"]
         partition = job.text("partition").split(",")[0]
@@ -56,7 +56,9 @@ class Holders:
         if one is None:
             return []
         features = [f"{word} of QOS {job.text('qos')}" for keys, word in _BEYOND.items() if one.get(*keys)]
-        return features + [f"{word} of QOS {job.text('qos')}" for keys, word in _COUNTS.items() if sv.count(one, *keys)]
+        return features + [
+            f"{word} of QOS {job.text('qos')}" for keys, word in _COUNTS.items() if sv.finite_count(one, *keys)
+        ]
 
 
 def _association(account: str, user: str, partition: str) -> str:
@@ -64,7 +66,7 @@ def _association(account: str, user: str, partition: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def limits(
+def limit_rows(
     state: State,
     holders: Holders,
     components_by_job: dict[str, list[tuple[Entry, Amounts]]],
@@ -82,14 +84,14 @@ def limits(
     rows: dict[tuple[str, str], Limit] = {}
     for name, components in components_by_job.items():
         for job, use in components:
-            for holder in holders.of(job):
+            for holder in holders.holders_of(job):
                 for resource, most in holders.totals[holder].items():
                     if use.get(resource):
                         row = rows.setdefault((holder, resource), Limit(f"{holder}: {resource}", most, {}, {}))
                         row.jobs[name] = row.jobs.get(name, 0) + use[resource]
     for name, components in running.items():
         for job, usage in components:
-            for holder in holders.of(job):
+            for holder in holders.holders_of(job):
                 for resource in holders.totals[holder]:
                     if (holder, resource) in rows and usage.get(resource):
                         row = rows[holder, resource]

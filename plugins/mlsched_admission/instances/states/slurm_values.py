@@ -25,7 +25,7 @@ _AMOUNT = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}))?([KMGTP]?)")
 _GRES = re.compile(r"(?:gres[:/])?([\w.+-]+?)(?::([A-Za-z_][\w.+-]*))?(?:[:=]([0-9]{1,9})([KMGT]?))?(?:\(.*\))?")
 
 
-def number(entry: Entry, *keys: str) -> int | None:
+def number_or_none(entry: Entry, *keys: str) -> int | None:
     """Return the number; None if it is not set, `INFINITE` if it is unlimited."""
     value = entry.get(*keys)
     if isinstance(value, dict):
@@ -48,15 +48,15 @@ def number(entry: Entry, *keys: str) -> int | None:
     return value
 
 
-def count(entry: Entry, *keys: str) -> int:
+def finite_count(entry: Entry, *keys: str) -> int:
     """Return a finite number above 0, else 0: unset and unlimited both request 0."""
-    value = number(entry, *keys)
+    value = number_or_none(entry, *keys)
     if value is not None and value < 0:
         entry.bad(keys, value, "expected at least 0")
     return 0 if value is None or value == INFINITE else value
 
 
-def words(entry: Entry, *keys: str) -> list[str]:
+def flags_of(entry: Entry, *keys: str) -> list[str]:
     """Return a list of flags; older versions, and complex mode, write one as a text."""
     value = entry.get(*keys)
     if isinstance(value, str):
@@ -64,19 +64,19 @@ def words(entry: Entry, *keys: str) -> list[str]:
     return entry.texts(*keys)
 
 
-def names(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """Split names at commas; "ALL" and "" give an empty list."""
     return [name for name in text.split(",") if name and name != "ALL"]
 
 
-def tres(entry: Entry, *keys: str) -> Amounts:
+def tres_amounts(entry: Entry, *keys: str) -> Amounts:
     """Parse a TRES text ("cpu=64,mem=512G,gres/gpu=8"), or a list of {type, name, count}; memory in MiB."""
     value = entry.get(*keys)
     totals: Amounts = {}
     if isinstance(value, list):
         for item in entry.entries(*keys):
             name = item.needed("type") + (f"/{item.text('name')}" if item.text("name") else "")
-            if (amount := number(item, "count")) is not None and amount != INFINITE:
+            if (amount := number_or_none(item, "count")) is not None and amount != INFINITE:
                 totals[name] = amount
         return totals
     for part in filter(None, entry.text(*keys).split(",")):
@@ -84,13 +84,13 @@ def tres(entry: Entry, *keys: str) -> Amounts:
         match = _AMOUNT.fullmatch(amount_text)
         if not equals or not match:
             entry.bad(keys, part, "expected TRES such as cpu=64,mem=512G,gres/gpu=8")
-        totals[name] = _amount(match, memory=name == "mem")
+        totals[name] = _amount_of_match(match, memory=name == "mem")
         if totals[name] > EXACT:
             entry.bad(keys, part, _TOO_MUCH)
     return totals
 
 
-def _amount(match: re.Match[str], *, memory: bool) -> int:
+def _amount_of_match(match: re.Match[str], *, memory: bool) -> int:
     value = float(f"{match[1]}.{match[2] or 0}")
     if match[3]:
         value *= _MEMORY[match[3]]
@@ -99,13 +99,13 @@ def _amount(match: re.Match[str], *, memory: bool) -> int:
     return round(value)
 
 
-def gres(entry: Entry, text: str, *keys: str) -> Amounts:
+def gres_amounts(entry: Entry, text: str, *keys: str) -> Amounts:
     """Parse generic resources: "gpu:h100:4(S:0-1),gpu:2" has 6 of gres/gpu and 4 of gres/gpu:h100.
 
     A suffix counts by 1,024, as in a TRES: bandwidth:4G.
     """
     totals: Amounts = {}
-    for part in _parts(text):
+    for part in _split_at_commas(text):
         match = _GRES.fullmatch(part)
         if not match:
             entry.bad(keys, part, "expected a generic resource such as gpu:h100:4")
@@ -119,7 +119,7 @@ def gres(entry: Entry, text: str, *keys: str) -> Amounts:
     return totals
 
 
-def _parts(text: str) -> Iterator[str]:
+def _split_at_commas(text: str) -> Iterator[str]:
     """Split at commas outside of brackets."""
     depth, begin = 0, 0
     for at, sign in enumerate(text + ","):
@@ -130,20 +130,20 @@ def _parts(text: str) -> Iterator[str]:
             begin = at + 1
 
 
-def hosts(entry: Entry, text: str, *keys: str) -> list[str]:
+def expand_hosts(entry: Entry, text: str, *keys: str) -> list[str]:
     """Expand a list of hosts: "ia[1-2,07],login"."""
     expansion: list[str] = []
-    for part in _parts(text):
-        expansion += _expanded(entry, part, keys, MOST_HOSTS - len(expansion))
+    for part in _split_at_commas(text):
+        expansion += _expand_part(entry, part, keys, MOST_HOSTS - len(expansion))
     return expansion
 
 
-def _expanded(entry: Entry, part: str, keys: tuple[str, ...], most: int) -> list[str]:
+def _expand_part(entry: Entry, part: str, keys: tuple[str, ...], most: int) -> list[str]:
     before, opened, rest = part.partition("[")
     if not opened:
         return [part]
     inside, closed, after = rest.partition("]")
-    tails = _expanded(entry, after, keys, most) if after else [""]
+    tails = _expand_part(entry, after, keys, most) if after else [""]
     expansion: list[str] = []
     for span in inside.split(","):
         low, _, high = span.partition("-")

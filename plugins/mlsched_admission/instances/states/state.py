@@ -15,7 +15,7 @@ from typing import Any
 Amounts = dict[str, int]
 
 
-def plus(*amounts: Amounts) -> Amounts:
+def sum_of_amounts(*amounts: Amounts) -> Amounts:
     """Return the sum, resource by resource."""
     total: Amounts = {}
     for one in amounts:
@@ -24,7 +24,7 @@ def plus(*amounts: Amounts) -> Amounts:
     return total
 
 
-def times(count: int, amounts: Amounts) -> Amounts:
+def multiple_of_amounts(count: int, amounts: Amounts) -> Amounts:
     """Return `count` times the amounts."""
     return {name: count * value for name, value in amounts.items()}
 
@@ -110,7 +110,7 @@ class Job:
     Attributes:
         may: Units that it may evict.
         may_if_nominal: Units that it may evict if it then does not borrow.
-        contested: Flavors that need preemption (empty: those that do not fit).
+        contested: Flavors that need preemption (empty: all that do not fit).
         by_priority: It evicts units of its own queue only if their priority is lower.
     """
 

@@ -21,12 +21,12 @@ class Unmodelled:
     feature: str
 
 
-def _pod(*rows: tuple[str, str]) -> list[Unmodelled]:
+def _fields_of_pod(*rows: tuple[str, str]) -> list[Unmodelled]:
     return [Unmodelled("Pod", tuple(path.split(".")), feature) for path, feature in rows]
 
 
 _PINNING = ("persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd", "awsElasticBlockStore", "gcePersistentDisk")
-_POD = _pod(
+_POD = _fields_of_pod(
     ("affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "required pod affinity"),
     ("affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "required pod anti-affinity"),
     ("topologySpreadConstraints", "topology spread constraints"),
@@ -93,19 +93,19 @@ TABLES: dict[str, list[Unmodelled]] = {
 }
 
 
-def found_in(table: str, kind: str, entry: Entry) -> list[str]:
+def unmodelled_features(table: str, kind: str, entry: Entry) -> list[str]:
     """Return the features that an object has, of the fields that a table lists for its kind."""
     there = entry.value if isinstance(entry.value, dict) else {}
-    rows = [row for row in _rows(table, kind) if row.path[0].partition("[")[0] in there]
-    return list(dict.fromkeys(row.feature for row in rows if any(_values(entry.value, row.path))))
+    rows = [row for row in _rows_of_kind(table, kind) if row.path[0].partition("[")[0] in there]
+    return list(dict.fromkeys(row.feature for row in rows if any(_values_at_path(entry.value, row.path))))
 
 
 @functools.cache
-def _rows(table: str, kind: str) -> list[Unmodelled]:
+def _rows_of_kind(table: str, kind: str) -> list[Unmodelled]:
     return [row for row in TABLES[table] if row.kind == kind]
 
 
-def _values(value: object, path: tuple[str, ...]) -> Iterator[object]:
+def _values_at_path(value: object, path: tuple[str, ...]) -> Iterator[object]:
     """Yield the values at a path that are not empty."""
     if not path:
         if value not in (None, "", [], {}, False, 0):
@@ -116,8 +116,8 @@ def _values(value: object, path: tuple[str, ...]) -> Iterator[object]:
         return
     inner = value.get(key)
     if not bracket:
-        yield from _values(inner, path[1:])
+        yield from _values_at_path(inner, path[1:])
     elif isinstance(inner, list):
         number = index.removesuffix("]")
         for one in inner[int(number) :] if number else inner:
-            yield from _values(one, path[1:])
+            yield from _values_at_path(one, path[1:])

@@ -22,7 +22,7 @@ _SPAN = re.compile(r"(?:([0-9]{1,5})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,7})m(?:in)?
 _CLOCK = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}))?")
 
 
-def quantity(text: str) -> Fraction | None:
+def parse_quantity(text: str) -> Fraction | None:
     """Parse a quantity of Kubernetes ("500m", "16Gi", "1e3"); None if it is invalid."""
     match = _QUANTITY.fullmatch(text.strip())
     if not match or not (match[2] or match[3]):
@@ -34,13 +34,13 @@ def quantity(text: str) -> Fraction | None:
 
 
 @functools.lru_cache(maxsize=100_000)
-def amount(resource: str, text: str, *, down: bool = False, cap: bool = False) -> int | None:
+def parse_amount(resource: str, text: str, *, down: bool = False, cap: bool = False) -> int | None:
     """Convert a quantity as schedulers do: CPU in thousandths, all else in units; rounded up (`down`: available
     amounts).
 
     None if it is not a quantity, or beyond the limits of instances.
     """
-    value = quantity(text)
+    value = parse_quantity(text)
     if value is None:
         return None
     in_units = value * 1000 if resource == "cpu" else value
@@ -50,7 +50,7 @@ def amount(resource: str, text: str, *, down: bool = False, cap: bool = False) -
     return rounded if abs(rounded) <= EXACT else None
 
 
-def moment(text: str) -> int | None:
+def parse_time(text: str) -> int | None:
     """Parse a time of RFC 3339 as seconds since 1970; None if it is invalid."""
     try:
         time = datetime.fromisoformat(text)
@@ -64,7 +64,7 @@ def shown_moment(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def span(name: str, text: str) -> int:
+def parse_span(name: str, text: str) -> int:
     """Parse "2h", "90min", "1h30m", "1-12:00:00" or "02:00:00" as seconds; InvalidInput names the source."""
     if (text and (match := _SPAN.fullmatch(text))) or (match := _CLOCK.fullmatch(text)):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())

@@ -50,22 +50,22 @@ class Decided:
     notes: tuple[str, ...] = field(default=())
 
 
-def decide(state: State, jobs: Sequence[str] | None = None) -> Decided | None:
+def decision_of_system(state: State, jobs: Sequence[str] | None = None) -> Decided | None:
     """Return the decision of the state's own scheduler about some jobs (None: a whole cycle or session).
 
     None is returned for systems without a program of their own here.
     """
     model = state.model() if callable(state.model) else state.model
     if isinstance(model, Snapshot):
-        return _kueue(model, jobs)
+        return _kueue_decision(model, jobs)
     if isinstance(model, kube.Cluster):
-        return _kube(model, jobs)
+        return _kube_decision(model, jobs)
     return decided_session(model, jobs) if isinstance(model, Session) else None
 
 
-def _kueue(snapshot: Snapshot, jobs: Sequence[str] | None) -> Decided:
+def _kueue_decision(snapshot: Snapshot, jobs: Sequence[str] | None) -> Decided:
     decision = cycle.run(snapshot, None if jobs is None else [snapshot.waiting[name] for name in jobs])
-    later = cycle.walk(snapshot, decision) if jobs is None else {}
+    later = cycle.outcomes_behind_heads(snapshot, decision) if jobs is None else {}
     outcomes = tuple(
         Outcome(name, why, decision.reasons.get(name, ""), tuple(decision.victims.get(name, ())), later.get(name, ""))
         for name, why in decision.why.items()
@@ -75,12 +75,12 @@ def _kueue(snapshot: Snapshot, jobs: Sequence[str] | None) -> Decided:
     return Decided(evicted, (*decision.admitted, *decision.victims), outcomes=outcomes)
 
 
-def _kube(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
+def _kube_decision(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
     names = list(cluster.waiting) if jobs is None else [name for name in jobs if name in cluster.waiting]
     evict: dict[str, None] = {}
     start, outcomes, notes = [], [], []
     for name in names:
-        decision = cluster.decide(name)
+        decision = cluster.decide_pod(name)
         victims = tuple(pod.name for pod in decision.victims)
         evict |= dict.fromkeys(victims)
         if decision.starts or decision.node:
@@ -94,7 +94,7 @@ def _kube(cluster: kube.Cluster, jobs: Sequence[str] | None) -> Decided:
 
 def decided_session(session: Session, jobs: Sequence[str] | None) -> Decided:
     """Return the decision of a KAI session; the session is changed."""
-    before = {pod: (pod.status, pod.node) for pod in session.pods()}
+    before = {pod: (pod.status, pod.node) for pod in session.all_pods()}
     actions.run(session, jobs=jobs)
     evictions, movers, starters = [], [], set()
     for pod, (status, _) in before.items():

@@ -28,7 +28,7 @@ class Term:
         """Return whether the term selects the pod; without a selector it never does."""
         if self.selector is None or (self.spaces is not None and pod.space not in self.spaces):
             return False
-        return k8s.selects(self.selector, pod.labels)
+        return k8s.selector_matches(self.selector, pod.labels)
 
 
 @dataclass(eq=False)
@@ -66,7 +66,7 @@ class Budget:
         if not pod.labels or pod.space != self.space or pod.short in self.disrupted:
             return False
         has_terms = self.selector.get("matchLabels") or self.selector.get("matchExpressions")
-        return bool(has_terms) and k8s.selects(self.selector, pod.labels)
+        return bool(has_terms) and k8s.selector_matches(self.selector, pod.labels)
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Cluster:
         """
         self.filters = filters
         requests = {} if requests is None else requests
-        self.machines = k8s.machines(by_kind)
+        self.machines = k8s.machines_by_name(by_kind)
         self.placing = k8s.Placing(self.machines)
         self.on: dict[str, list[Pod]] = {name: [] for name in self.machines}
         self.used: dict[str, dict[str, int]] = {name: {} for name in self.machines}
@@ -123,7 +123,7 @@ class Cluster:
                 if place := entry.text("status", "nominatedNodeName"):
                     self.nominated.append((read_pod(entry), place))
             elif node in self.on:
-                self._add(read_pod(entry, requests.get(id(entry))))
+                self._add_pod(read_pod(entry, requests.get(id(entry))))
         self.budgets = [
             Budget(
                 entry.text("metadata", "namespace"),
@@ -134,7 +134,7 @@ class Cluster:
             for entry in by_kind.get("PodDisruptionBudget", [])
         ]
 
-    def _add(self, pod: Pod) -> None:
+    def _add_pod(self, pod: Pod) -> None:
         self.on[pod.node].append(pod)
         usage = self.used[pod.node]
         for resource, amount in pod.requests.items():
@@ -142,7 +142,7 @@ class Cluster:
         if pod.apart:
             self.repelling.append(pod)
 
-    def decide(self, name: str) -> Decided:
+    def decide_pod(self, name: str) -> Decided:
         """Decide about a waiting pod, or about one of that name without its namespace."""
         entry = self.waiting[name]
         question = _Question(self, entry)
@@ -154,18 +154,18 @@ class Cluster:
         choices = [choice for node in question.open_to if (choice := question.candidate(node)) is not None]
         if not choices:
             return Decided(None, [], [], why="no node can take it after evictions of lower priorities")
-        best = min(choices, key=_cost)
+        best = min(choices, key=_node_key)
         return Decided(best.node, best.victims, choices)
 
-    def dry_run(self, name: str) -> list[Choice]:
+    def victims_by_node(self, name: str) -> list[Choice]:
         """Return the victims on each node on which preemption helps, whether or not the pod fits without."""
         question = _Question(self, self.waiting[name])
         return [choice for node in question.open_to if (choice := question.candidate(node)) is not None]
 
     def equal_choices(self, decision: Decided) -> list[str]:
         """Return all nodes that are as good as the chosen one: the scheduler may take any of them (B5)."""
-        best = min(map(_cost, decision.choices), default=None)
-        return [choice.node for choice in decision.choices if _cost(choice) == best]
+        best = min(map(_node_key, decision.choices), default=None)
+        return [choice.node for choice in decision.choices if _node_key(choice) == best]
 
 
 def read_pod(entry: Entry, requests: Mapping[str, int] | None = None) -> Pod:
@@ -178,16 +178,16 @@ def read_pod(entry: Entry, requests: Mapping[str, int] | None = None) -> Pod:
         entry.text("metadata", "name"),
         entry.text("spec", "nodeName"),
         entry.whole("spec", "priority"),
-        k8s.when(entry, "status", "startTime"),
+        k8s.time_of(entry, "status", "startTime"),
         entry.mapping("metadata", "labels"),
         {**(k8s.requests(entry.under("spec")) if requests is None else requests), "pods": 1},
-        _terms(entry, _ANTI) if entry.get("spec", "affinity") else [],
+        _affinity_terms(entry, _ANTI) if entry.get("spec", "affinity") else [],
         entry.get("metadata", "deletionTimestamp") is not None,
         preempted is not None and preempted.text("reason") == "PreemptionByScheduler",
     )
 
 
-def _terms(entry: Entry, keys: tuple[str, str]) -> list[Term]:
+def _affinity_terms(entry: Entry, keys: tuple[str, str]) -> list[Term]:
     own = entry.text("metadata", "namespace")
     terms = []
     for one in entry.under("spec", "affinity", keys[0]).entries(keys[1]):
@@ -209,14 +209,14 @@ class _Question:
         self.open_to = [name for name in cluster.machines if name in able and self._large_enough(name)]
         check = "affinity" in cluster.filters
         self.apart = self.pod.apart if check else []
-        self.together = _terms(entry, _TOGETHER) if check else []
+        self.together = _affinity_terms(entry, _TOGETHER) if check else []
         self.repelling = [
             (other, term)
             for other in (cluster.repelling if check else [])
             for term in other.apart
             if term.matches(self.pod)
         ]
-        self.spread = self._spread() if "spread" in cluster.filters else []
+        self.spread = self._spread_constraints() if "spread" in cluster.filters else []
 
     def _large_enough(self, name: str) -> bool:
         room = self.cluster.machines[name].room
@@ -235,12 +235,14 @@ class _Question:
 
     def fits(self, node: str, leaving: Collection[Pod]) -> bool:
         """Return whether the pod passes all filters on a node once some pods of that node are gone."""
-        return self._room(node, leaving) and self._friendly(node, leaving) and self._even(node, leaving)
+        return (
+            self._has_room(node, leaving) and self._meets_affinity(node, leaving) and self._meets_spread(node, leaving)
+        )
 
-    def _room(self, node: str, leaving: Collection[Pod]) -> bool:
+    def _has_room(self, node: str, leaving: Collection[Pod]) -> bool:
         """Compare only the pod's requests, and the number of pods (B3)."""
         room, usage = self.cluster.machines[node].room, self.cluster.used[node]
-        others = [pod for pod, place in self.cluster.nominated if place == node and self._yields(pod)]
+        others = [pod for pod, place in self.cluster.nominated if place == node and self._may_be_evicted(pod)]
         for resource, amount in self.pod.requests.items():
             if amount <= 0 or (resource == "pods" and resource not in room):
                 continue
@@ -250,10 +252,10 @@ class _Question:
                 return False
         return True
 
-    def _yields(self, other: Pod) -> bool:
+    def _may_be_evicted(self, other: Pod) -> bool:
         return other.name != self.pod.name and other.priority >= self.pod.priority
 
-    def _near(self, node: str, key: str) -> Iterable[Pod]:
+    def _pods_in_domain(self, node: str, key: str) -> Iterable[Pod]:
         """Return the pods in the domain of a node."""
         machines = self.cluster.machines
         value = machines[node].labels.get(key)
@@ -266,64 +268,67 @@ class _Question:
             for pod in self.cluster.on[name]
         )
 
-    def _friendly(self, node: str, leaving: Collection[Pod]) -> bool:
-        """Return whether required affinity and anti-affinity hold, of the pod and against it (B6)."""
+    def _meets_affinity(self, node: str, leaving: Collection[Pod]) -> bool:
+        """Return whether required affinity and anti-affinity are satisfied, of the pod and against it (B6)."""
         labels = self.cluster.machines[node].labels
         for other, term in self.repelling:
             theirs = self.cluster.machines[other.node].labels.get(term.key)
             if other not in leaving and theirs is not None and theirs == labels.get(term.key):
                 return False
         for term in self.apart:
-            if any(term.matches(pod) and pod not in leaving for pod in self._near(node, term.key)):
+            if any(term.matches(pod) and pod not in leaving for pod in self._pods_in_domain(node, term.key)):
                 return False
         if not self.together:
             return True
         if any(term.key not in labels for term in self.together):
             return False
 
-        def wanted(pod: Pod) -> bool:
+        def is_selected(pod: Pod) -> bool:
             return all(term.matches(pod) for term in self.together)
 
-        if all(any(wanted(pod) and pod not in leaving for pod in self._near(node, t.key)) for t in self.together):
+        if all(
+            any(is_selected(pod) and pod not in leaving for pod in self._pods_in_domain(node, t.key))
+            for t in self.together
+        ):
             return True
-        nobody = not any(wanted(pod) and pod not in leaving for pods in self.cluster.on.values() for pod in pods)
-        return nobody and wanted(self.pod)
+        nobody = not any(is_selected(pod) and pod not in leaving for pods in self.cluster.on.values() for pod in pods)
+        return nobody and is_selected(self.pod)
 
-    def _spread(self) -> list[tuple[str, int, Callable[[Pod], bool], int]]:
+    def _spread_constraints(self) -> list[tuple[str, int, Callable[[Pod], bool], int]]:
         """Return the hard spread constraints: (key, maxSkew, selector, minDomains)."""
         constraints: list[tuple[str, int, Callable[[Pod], bool], int]] = []
         for one in self.entry.under("spec").entries("topologySpreadConstraints"):
             if one.text("whenUnsatisfiable", default="DoNotSchedule") == "DoNotSchedule":
                 selector = one.under("labelSelector") if one.get("labelSelector") is not None else None
 
-                def counts(pod: Pod, selector: Entry | None = selector) -> bool:
+                def is_counted(pod: Pod, selector: Entry | None = selector) -> bool:
                     same = pod.space == self.pod.space and not pod.leaving
-                    return same and selector is not None and k8s.selects(selector, pod.labels)
+                    return same and selector is not None and k8s.selector_matches(selector, pod.labels)
 
                 least = one.whole("minDomains", default=1, low=1)
-                constraints.append((one.text("topologyKey"), one.whole("maxSkew", default=1, low=1), counts, least))
+                constraints.append((one.text("topologyKey"), one.whole("maxSkew", default=1, low=1), is_counted, least))
         return constraints
 
-    def _even(self, node: str, leaving: Collection[Pod]) -> bool:
-        """Return whether the hard spread constraints hold, counted after the removal."""
+    def _meets_spread(self, node: str, leaving: Collection[Pod]) -> bool:
+        """Return whether the hard spread constraints are satisfied, counted after the removal."""
         machines = self.cluster.machines
         keys = [key for key, *_ in self.spread]
         if any(key not in machines[node].labels for key in keys):
             return False
-        eligible = self._eligible(keys) if self.spread else []
-        for key, skew, counts, least in self.spread:
+        eligible = self._eligible_nodes(keys) if self.spread else []
+        for key, skew, is_counted, least in self.spread:
             by_domain: dict[str, int] = {}
             for name in eligible:
                 value = machines[name].labels[key]
-                there = sum(1 for pod in self.cluster.on[name] if counts(pod) and pod not in leaving)
+                there = sum(1 for pod in self.cluster.on[name] if is_counted(pod) and pod not in leaving)
                 by_domain[value] = by_domain.get(value, 0) + there
             lowest = min(by_domain.values(), default=0) if len(by_domain) >= least else 0
             here = by_domain.get(machines[node].labels[key], 0)
-            if here + int(counts(self.pod)) - lowest > skew:
+            if here + int(is_counted(self.pod)) - lowest > skew:
                 return False
         return True
 
-    def _eligible(self, keys: list[str]) -> list[str]:
+    def _eligible_nodes(self, keys: list[str]) -> list[str]:
         """Return the nodes that spread constraints count: with all keys, by selector and affinity."""
         plain = {key: self.entry.get("spec", key) for key in ("nodeSelector", "affinity")}
         everything = [{"operator": "Exists"}]
@@ -341,7 +346,7 @@ class _Question:
         if not lower or not self.fits(node, set(lower)):
             return None
         lower.sort(key=Pod.importance)
-        violators, others = self._split(lower)
+        violators, others = self._split_by_budget(lower)
         leaving = set(lower)
         for pod in [*violators, *others]:
             leaving.discard(pod)
@@ -350,7 +355,7 @@ class _Question:
         victims = [pod for pod in lower if pod in leaving]
         return Choice(node, victims, sum(1 for pod in violators if pod in leaving)) if victims else None
 
-    def _split(self, pods: list[Pod]) -> tuple[list[Pod], list[Pod]]:
+    def _split_by_budget(self, pods: list[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Split pods, the most important first, into those whose eviction violates a budget and others (B4)."""
         remaining = [budget.allowed for budget in self.cluster.budgets]
         violators: list[Pod] = []
@@ -365,7 +370,7 @@ class _Question:
         return violators, others
 
 
-def _cost(choice: Choice) -> tuple[int, int, int, int, float]:
+def _node_key(choice: Choice) -> tuple[int, int, int, int, float]:
     """Return the sort key of nodes, the smallest first (B5)."""
     highest = max(pod.priority for pod in choice.victims)
     starts = [float("inf") if p.start is None else p.start for p in choice.victims if p.priority == highest]

@@ -33,20 +33,20 @@ class Permit:
     evicts: tuple[str, ...]
 
 
-def permits(state: State, job: str) -> list[Permit]:
+def permits_for(state: State, job: str) -> list[Permit]:
     """Return the changes that let the state's own scheduler evict units so that a waiting job starts."""
     model = state.model() if callable(state.model) else state.model
     if isinstance(model, Snapshot) and job in model.waiting:
-        return list(_kueue(model, model.waiting[job]))
+        return list(_kueue_permits(model, model.waiting[job]))
     if isinstance(model, Cluster) and job in model.waiting:
-        return list(_kube(model, job))
+        return list(_kube_permits(model, job))
     if isinstance(model, Session) and job in model.jobs and len(state.units) <= MOST_UNITS:
-        return list(_kai(state.model, job))
+        return list(_kai_permits(state.model, job))
     return []
 
 
 @contextlib.contextmanager
-def _set(holder: Any, field: str, value: object) -> Iterator[None]:
+def _with_value(holder: Any, field: str, value: object) -> Iterator[None]:
     before = getattr(holder, field)
     setattr(holder, field, value)
     try:
@@ -55,7 +55,7 @@ def _set(holder: Any, field: str, value: object) -> Iterator[None]:
         setattr(holder, field, before)
 
 
-def _higher(now: int, others: Iterator[int]) -> list[int]:
+def _next_priorities(now: int, others: Iterator[int]) -> list[int]:
     """Return the priorities just above those of others, the lowest first."""
     return sorted({priority + 1 for priority in others if priority >= now})[:MOST_PRIORITIES]
 
@@ -63,58 +63,58 @@ def _higher(now: int, others: Iterator[int]) -> list[int]:
 # --- Kueue -----------------------------------------------------------------------------------------------------------
 
 
-def _kueue(snapshot: Snapshot, workload: Workload) -> Iterator[Permit]:
+def _kueue_permits(snapshot: Snapshot, workload: Workload) -> Iterator[Permit]:
     queue = snapshot.queues[workload.queue]
 
-    def victims() -> tuple[str, ...]:
-        return tuple(sorted(one.name for one in cycle.nominated(snapshot, workload).victims))
+    def victims_now() -> tuple[str, ...]:
+        return tuple(sorted(one.name for one in cycle.nominate(snapshot, workload).victims))
 
-    for priority in _higher(workload.priority, (one.priority for one in snapshot.running.values())):
-        with _set(workload, "priority", priority):
-            if evictions := victims():
+    for priority in _next_priorities(workload.priority, (one.priority for one in snapshot.running.values())):
+        with _with_value(workload, "priority", priority):
+            if evictions := victims_now():
                 yield Permit(f"priority {priority}", evictions)
                 break
     for field, key, rule_count in (("within", "withinClusterQueue", 3), ("reclaim", "reclaimWithinCohort", 4)):
         for policy in _POLICIES[_POLICIES.index(getattr(queue, field)) + 1 : rule_count]:
-            with _set(queue, field, policy):
-                if evictions := victims():
+            with _with_value(queue, field, policy):
+                if evictions := victims_now():
                     yield Permit(f"{key}: {policy} for queue {queue.name}", evictions)
                     break
     if not queue.borrow and queue.reclaim != "Never":
-        with _set(queue, "borrow", True):
-            if evictions := victims():
+        with _with_value(queue, "borrow", True):
+            if evictions := victims_now():
                 yield Permit(f"borrowWithinCohort: LowerPriority for queue {queue.name}", evictions)
     for flavor, resource in sorted(queue.node.nominal):
-        requests = [flavors.requests(queue, one, one.count).get(resource, 0) for one in workload.pod_sets]
+        requests = [flavors.requests_of_pods(queue, one, one.count).get(resource, 0) for one in workload.pod_sets]
         more = sum(requests) - queue.node.nominal[flavor, resource]
         if more > 0 and queue.node.parent is not None:
-            with queue.node.raised((flavor, resource), more):
-                if evictions := victims():
+            with queue.node.with_raised_quota((flavor, resource), more):
+                if evictions := victims_now():
                     yield Permit(f"{more} more nominal quota of {flavor}/{resource} for queue {queue.name}", evictions)
 
 
 # --- Kubernetes ------------------------------------------------------------------------------------------------------
 
 
-def _kube(cluster: Cluster, job: str) -> Iterator[Permit]:
+def _kube_permits(cluster: Cluster, job: str) -> Iterator[Permit]:
     entry = cluster.waiting[job]
     now = entry.whole("spec", "priority")
 
-    def victims(**changed: object) -> tuple[str, ...]:
+    def victims_now(**changed: object) -> tuple[str, ...]:
         spec = {**entry.under("spec").value, **changed}
         cluster.waiting[job] = Entry({**entry.value, "spec": spec}, entry.where)
         try:
-            return tuple(pod.name for pod in cluster.decide(job).victims)
+            return tuple(pod.name for pod in cluster.decide_pod(job).victims)
         finally:
             cluster.waiting[job] = entry
 
     if entry.text("spec", "preemptionPolicy") == "Never" and (
-        evictions := victims(preemptionPolicy="PreemptLowerPriority")
+        evictions := victims_now(preemptionPolicy="PreemptLowerPriority")
     ):
         yield Permit("preemptionPolicy: PreemptLowerPriority", evictions)
     there = (pod.priority for pods in cluster.on.values() for pod in pods)
-    for priority in _higher(now, there):
-        if evictions := victims(priority=priority):
+    for priority in _next_priorities(now, there):
+        if evictions := victims_now(priority=priority):
             yield Permit(f"priority {priority}", evictions)
             break
 
@@ -122,10 +122,10 @@ def _kube(cluster: Cluster, job: str) -> Iterator[Permit]:
 # --- KAI -------------------------------------------------------------------------------------------------------------
 
 
-def _kai(new_session: Callable[[], Session], job: str) -> Iterator[Permit]:
+def _kai_permits(new_session: Callable[[], Session], job: str) -> Iterator[Permit]:
     now = new_session().jobs[job]
     others = (one.priority for one in new_session().jobs.values() if one.queue == now.queue and one.preemptible)
-    for priority in _higher(now.priority, others):
+    for priority in _next_priorities(now.priority, others):
         if now.preemptible and priority >= 100:  # it would be another kind of group
             break
         session = new_session()
@@ -134,24 +134,24 @@ def _kai(new_session: Callable[[], Session], job: str) -> Iterator[Permit]:
             yield Permit(f"priority {priority}", evictions)
             break
     session = new_session()
-    request = session.request(session.jobs[job].to_place())
-    changes = [line for queue in session.path(now.queue) for line in _raise(queue, request)]
+    request = session.requested_amounts(session.jobs[job].chunk_to_place())
+    changes = [line for queue in session.path_to_root(now.queue) for line in _raise_quota(queue, request)]
     if changes and (evictions := _session_victims(session, job)):
         yield Permit("; ".join(changes), evictions)
 
 
-def _raise(queue: Queue, request: tuple[int, int, int]) -> Iterator[str]:
+def _raise_quota(queue: Queue, request: tuple[int, int, int]) -> Iterator[str]:
     """Raise the quota of a queue to its use with the request."""
     quota = list(queue.deserved)
     for r, amount in enumerate(request):
         more = queue.allocated[r] + amount - quota[r]
         if amount and quota[r] >= 0 and more > 0:
             quota[r] += more
-            yield f"quota of queue {queue.name} raised by {_amount(r, more)}"
+            yield f"quota of queue {queue.name} raised by {_amount_in_words(r, more)}"
     queue.deserved = (quota[0], quota[1], quota[2])
 
 
-def _amount(r: int, amount: int) -> str:
+def _amount_in_words(r: int, amount: int) -> str:
     if r == 2 and amount % GPU == 0:
         return f"{amount // GPU} nvidia.com/gpu"
     return f"{amount // (GPU // 1000) if r == 2 else amount} {_RESOURCES[r]}"

@@ -12,7 +12,7 @@ from mlsched import api
 from mlsched.core.errors import TooLarge
 from mlsched_admission.formulations._model import Model
 from mlsched_admission.formulations._nodes import released_by_node
-from mlsched_admission.formulations._pools import Pool, pools, spread_over
+from mlsched_admission.formulations._pools import Pool, pools_of_nodes, spread_over
 from mlsched_admission.instances import Instance
 
 OBJECTIVES = [o.name for o in Instance.objectives]
@@ -98,7 +98,7 @@ def test_the_rows_of_a_pool_are_exact():
         free = rng.integers(0, 9, int(rng.integers(2, 4)))
         counts = rng.integers(0, 4, 3)
         instance = waiting(free, counts)
-        (pool,) = pools(instance, range(3), [], released_by_node(instance))
+        (pool,) = pools_of_nodes(instance, range(3), [], released_by_node(instance))
         rows = all(
             sum(int(n) * t // s for n, t in zip(counts, (1, 2, 4), strict=True) if t >= s) <= room
             for s, room in zip(pool.sizes, pool.room, strict=True)

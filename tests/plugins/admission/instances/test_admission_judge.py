@@ -184,8 +184,8 @@ def test_quotas_are_those_of_the_recursion(report):
         instance = tree(rng, depth=int(rng.integers(1, 3)))
         quotas, queue = Quotas(instance), int(instance.job_queue[0])
         mine = not judge_quotas.over_quota(instance, [0], [])
-        assert mine == quotas.fits(quotas.changed([0], []), 0).all()
-        over = [q for q, _ in quotas.exceeded() if q in quotas.path(queue)]
+        assert mine == quotas.fitting_flavors(quotas.changed_use([0], []), 0).all()
+        over = [q for q, _ in quotas.exceeded_quotas() if q in quotas.path_to_root(queue)]
         theirs = int(instance.job_use[0, 0]) <= available(quotas, queue, 0)
         seen["an ancestor is over-admitted" if over else "fits" if mine else "does not fit"] += 1
         seen["differ where an ancestor is over-admitted"] += bool(over) and theirs != mine
@@ -220,9 +220,9 @@ def test_a_job_borrows_beyond_the_quota_of_its_queue():
 
 
 def test_what_is_contested_is_what_does_not_fit_or_else_all_that_is_used():
-    assert judge_quotas.contested(flavors(), 0) == [0, 1]
-    assert judge_quotas.contested(flavors(job_use=[[0, 1]]), 0) == [1]
-    assert judge_quotas.contested(flavors(quota_used=[[0, 0], [0, 4], [1, 0]]), 0) == [1]
+    assert judge_quotas.contested_flavors(flavors(), 0) == [0, 1]
+    assert judge_quotas.contested_flavors(flavors(job_use=[[0, 1]]), 0) == [1]
+    assert judge_quotas.contested_flavors(flavors(quota_used=[[0, 0], [0, 4], [1, 0]]), 0) == [1]
 
 
 def test_a_victim_that_uses_nothing_contested_is_named_alone():
@@ -256,12 +256,12 @@ def test_what_is_reclaimed_exceeds_its_quota():
 def removable(instance: Instance, victims: list[int]) -> bool:
     """By trying every order: whether each goes while the queues above it exceed their quota of what the job lacks."""
     quotas = Quotas(instance)
-    flavors = judge_quotas.contested(instance, 0)
-    own = set(quotas.path(int(instance.job_queue[0])))
+    flavors = judge_quotas.contested_flavors(instance, 0)
+    own = set(quotas.path_to_root(int(instance.job_queue[0])))
     for order in itertools.permutations(victims):
         for i, u in enumerate(order):
-            usage = quotas.usage(quotas.changed([], order[:i]))
-            foreign = [q for q in quotas.path(int(instance.unit_queue[u])) if q not in own]
+            usage = quotas.usage_of(quotas.changed_use([], order[:i]))
+            foreign = [q for q in quotas.path_to_root(int(instance.unit_queue[u])) if q not in own]
             if not all((usage[q, flavors] > quotas.subtree[q, flavors]).any() for q in foreign):
                 break
         else:
@@ -274,7 +274,7 @@ def test_an_order_of_eviction_exists_where_the_judge_says_so(report):
     for _ in range(draws(400, 10_000)):
         depth = int(rng.integers(1, 3))
         instance = tree(rng, units=6, f=int(rng.integers(1, 3)), depth=depth)
-        flavors = judge_quotas.contested(instance, 0)
+        flavors = judge_quotas.contested_flavors(instance, 0)
         able = [u for u in range(6) if instance.unit_use[u, flavors].any()]
         victims = sorted(rng.permutation(able)[: int(rng.integers(1, 5))].tolist())
         mine = not judge_quotas.not_reclaimable(instance, victims)

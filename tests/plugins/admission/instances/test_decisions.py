@@ -12,7 +12,7 @@ from state_examples import asked, listed
 
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched_admission.instances.anonymous import anonymous
-from mlsched_admission.instances.states.decision import evicting, read_decision
+from mlsched_admission.instances.states.decision import decision_to_evict, read_decision
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_decision_names_of_slurm_and_of_gangs(tmp_path):
     )
     assert read_decision(path, slurm).evict == (1,)
     kai = asked(tmp_path, {"snapshot.json": kai_state()})
-    assert [kai.unit_names[u] for u in evicting(kai, ["ml/big"]).evict] == ["ml/big-0", "ml/big-1"]
+    assert [kai.unit_names[u] for u in decision_to_evict(kai, ["ml/big"]).evict] == ["ml/big-0", "ml/big-1"]
 
 
 def test_an_empty_decision_evicts_nobody(tmp_path):

@@ -13,7 +13,7 @@ from state_examples import listed
 from mlsched_admission.instances.states import documents, objects
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.systems.kueue import cycle
-from mlsched_admission.instances.systems.kueue.config import parse, read_config
+from mlsched_admission.instances.systems.kueue.config import parse_yaml, read_config
 from mlsched_admission.instances.systems.kueue.reading import read_snapshot
 from mlsched_admission.instances.systems.kueue.tree import Node
 
@@ -22,7 +22,7 @@ API = "kueue.x-k8s.io/v1beta2"
 
 
 def snapshot(*made):
-    found = objects.objects(
+    found = objects.objects_by_kind(
         [documents.Document("kubernetes", "x", Entry(document, "x")) for one in made for document in one.values()]
     )
     return read_snapshot(found)
@@ -67,7 +67,7 @@ def test_a_head_that_does_not_fit_is_set_aside_unless_its_queue_is_strict(strate
     before = {name: dict(one.node.usage) for name, one in state.queues.items()}
     made = cycle.run(state)
     assert made.why == {"team-a/urgent": first, "team-a/small": "behind", "team-a/more": "behind"}
-    assert cycle.walk(state, made) == later
+    assert cycle.outcomes_behind_heads(state, made) == later
     assert {name: dict(one.node.usage) for name, one in state.queues.items()} == before
 
 
@@ -129,8 +129,8 @@ def test_pods_of_a_required_level_share_a_domain(level):
     documents_ = kueue_state(topology=True, waiting=pod_set(1, 2, topologyRequest={"required": level}))
     state = snapshot(documents_)
     waits = state.waiting["team-a/urgent"]
-    made = cycle.nominated(state, waits).assignment
-    placed = state.forest.place(made.units, empty=True)
+    made = cycle.nominate(state, waits).assignment
+    placed = state.forest.find_placement(made.units, empty=True)
     assert len({values[0] for values, _ in placed["main"]}) == 1
 
 
@@ -145,13 +145,13 @@ def test_what_is_placeable_is_what_finds_a_place(free, count, request):
         topology=True, waiting=pod_set(count, 2, topologyRequest=request or {"unconstrained": True})
     )
     state = snapshot(documents_)
-    units = cycle.nominated(state, state.waiting["team-a/urgent"]).assignment.units
+    units = cycle.nominate(state, state.waiting["team-a/urgent"]).assignment.units
     if not units:
         return
     forest = state.forest
     for n, pods in enumerate(free):
-        forest.count([("h100", (f"r{n // 2}", f"node-{n}"), {"nvidia.com/gpu": 2, "pods": 1}, pods - 4)], 1)
-        assert forest.placeable(units) == (forest.place(units) is not None)
+        forest.count_placements([("h100", (f"r{n // 2}", f"node-{n}"), {"nvidia.com/gpu": 2, "pods": 1}, pods - 4)], 1)
+        assert forest.has_placement(units) == (forest.find_placement(units) is not None)
 
 
 amounts = st.integers(0, 6)
@@ -166,7 +166,7 @@ def test_what_is_available_is_what_the_queue_can_still_add(nominal, cohort, limi
     most = nominal + cohort if limit is None else min(nominal + cohort, nominal + limit)
     assert (more <= queue.available(FR)) == (more == 0 or used + more <= most)
     queue.add({FR: used}, -1)
-    assert root.used(FR) == queue.used(FR) == 0
+    assert root.usage_of(FR) == queue.used(FR) == 0
 
 
 def test_a_share_is_exact_and_infinite_without_weight():
@@ -181,13 +181,13 @@ def test_a_share_is_exact_and_infinite_without_weight():
 
 def test_the_configuration_is_read_as_yaml_and_as_json():
     text = "fairSharing:\n  preemptionStrategies:\n  - LessThanInitialShare\nfeatureGates:\n  X: true\n  Y: false\n"
-    assert parse(text)["fairSharing"] == {"preemptionStrategies": ["LessThanInitialShare"]}
+    assert parse_yaml(text)["fairSharing"] == {"preemptionStrategies": ["LessThanInitialShare"]}
     entry = Entry(manager(text), "x")
     made = read_config({"ConfigMap": [entry]})
     assert (made.fair, made.strategies, made.gate("X", False), made.gate("Y", True)) == (
         True, ("LessThanInitialShare",), True, False,
     )  # fmt: skip
-    assert parse('{"featureGates": {"X": true}}') == {"featureGates": {"X": True}}
+    assert parse_yaml('{"featureGates": {"X": true}}') == {"featureGates": {"X": True}}
 
 
 def test_nesting_of_cohorts_is_bounded():

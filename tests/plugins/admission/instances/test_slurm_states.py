@@ -148,7 +148,7 @@ def test_a_generic_resource_counts_the_same_in_both_of_slurms_notations():
     entry = Entry(
         {"gres": "bandwidth:4G,gpu:h100:2(S:0-1)", "tres": "gres/bandwidth=4G,gres/gpu=2,gres/gpu:h100=2"}, "x"
     )
-    assert slurm_values.gres(entry, entry.text("gres"), "gres") == slurm_values.tres(entry, "tres")
+    assert slurm_values.gres_amounts(entry, entry.text("gres"), "gres") == slurm_values.tres_amounts(entry, "tres")
 
 
 def test_an_amount_beyond_all_bounds_is_refused_in_a_line(tmp_path):

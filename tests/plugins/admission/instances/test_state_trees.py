@@ -71,20 +71,20 @@ def test_trees_agree_with_the_judge(tmp_path, document):
     paths = written(tmp_path, {"state.json": document})
     (state,) = read_states(paths)
     instance = instance_of(state)
-    snapshot = read_snapshot(objects.objects(documents.read_documents(paths)))
+    snapshot = read_snapshot(objects.objects_by_kind(documents.read_documents(paths)))
     nodes = {f"cohort:{name}": node for name, node in snapshot.cohorts.items()}
     nodes |= {name: queue.node for name, queue in snapshot.queues.items()}
     judged = judge_quotas.Tree(instance, 0)
-    limits = [(judged.usage(q, {}), judged.allowed(q)) for q in range(len(instance.queue_names))]
+    limits = [(judged.usage_of(q, {}), judged.total_limit(q)) for q in range(len(instance.queue_names))]
     over = any(allowed is not None and usage > allowed for usage, allowed in limits)
     for q, name in enumerate(instance.queue_names):
         node = nodes[name]
-        assert node.subtree(FR) == judged.subtree(q), name
-        assert node.used(FR) == judged.usage(q, {}), name
+        assert node.subtree_quota(FR) == judged.subtree_quota(q), name
+        assert node.usage_of(FR) == judged.usage_of(q, {}), name
         for more in range(1, 10):
             # Where more has been admitted than there is, Kueue's recursion and the rule of the judge differ.
             if node.is_queue and not over:
-                assert (more > node.available(FR)) == bool(judged.excess(q, {q: more})), (name, more)
+                assert (more > node.available(FR)) == bool(judged.exceeded_limits(q, {q: more})), (name, more)
     own = int(instance.job_queue[0])
     event(f"the workload lacks quota: {bool(judged.excess(own, {own: int(instance.job_use[0, 0])}))}")
     event(f"may evict by 2: {bool((instance.may == 2).any())}")

@@ -20,7 +20,7 @@ from mlsched_admission.instances.systems.kai.model import (
     Queue,
     Session,
     Vector,
-    plus,
+    sum_of_vectors,
 )
 from mlsched_admission.instances.systems.kai.orders import Line
 
@@ -36,21 +36,21 @@ class Journal:
         self.session = session
         self.changes: list[tuple[Pod, Before]] = []
 
-    def set(self, pod: Pod, status: str, node: str, groups: tuple[str, ...]) -> None:
+    def set_status(self, pod: Pod, status: str, node: str, groups: tuple[str, ...]) -> None:
         """Change a pod."""
         self.changes.append((pod, (pod.status, pod.node, pod.groups)))
-        self.session.set(pod, status, node, groups)
+        self.session.set_status(pod, status, node, groups)
 
-    def undo(self, to: int = 0) -> None:
+    def take_back(self, to: int = 0) -> None:
         """Take back all changes after the first `to`."""
         while len(self.changes) > to:
             pod, (status, node, groups) = self.changes.pop()
-            self.session.set(pod, status, node, groups)
+            self.session.set_status(pod, status, node, groups)
 
 
 def run(session: Session, actions: Iterable[str] = ACTIONS, jobs: Iterable[str] | None = None) -> None:
     """Run a session about the waiting jobs (default: all)."""
-    shares.divide(session)
+    shares.divide_fairly(session)
     names = None if jobs is None else set(jobs)
     for action in actions:
         waiting = [job for job in session.jobs.values() if names is None or job.name in names]
@@ -64,52 +64,52 @@ class _Action:
         self.session, self.name = session, name
 
     def run(self, jobs: Sequence[Job]) -> None:
-        line = Line(self.session, (job for job in jobs if job.ready and job.to_place()))
-        while (job := line.pop()) is not None:
-            if self._done(job) and job.to_place():
-                line.push(job)
+        line = Line(self.session, (job for job in jobs if job.ready and job.chunk_to_place()))
+        while (job := line.next_job()) is not None:
+            if self._is_finished(job) and job.chunk_to_place():
+                line.add_job(job)
 
-    def _done(self, job: Job) -> bool:
+    def _is_finished(self, job: Job) -> bool:
         if self.name == "allocate":
             journal = Journal(self.session)
-            if place(journal, job, job.to_place(), pipelined=False):
+            if place_chunk(journal, job, job.chunk_to_place(), pipelined=False):
                 return True
-            journal.undo()
+            journal.take_back()
             return False
-        return self._may(job) and _Search(self.session, job, self.name).run()
+        return self._may_use_action(job) and _Search(self.session, job, self.name).run()
 
-    def _may(self, job: Job) -> bool:
+    def _may_use_action(self, job: Job) -> bool:
         """Return whether the job may use the action (A10)."""
-        session, pods = self.session, job.to_place()
-        request, path = session.request(pods), session.path(job.queue)
+        session, pods = self.session, job.chunk_to_place()
+        request, path = session.requested_amounts(pods), session.path_to_root(job.queue)
         if self.name == "consolidation":
             idle = sum(node.free_gpus() for node in session.nodes.values() if node.usable)
             return job.preemptible and request[GPU_] <= idle * 1_000_000 + 1e-6
         leaf = path[0]
-        within_share = job.preemptible or leaf.within_deserved(plus(leaf.fixed, request))
+        within_share = job.preemptible or leaf.within_deserved(sum_of_vectors(leaf.fixed, request))
         if self.name == "preempt":
-            return job.preemptible or all(queue.within_deserved(plus(queue.fixed, request)) for queue in path)
-        fair = all(a <= f for a, f in zip(plus(leaf.allocated, request), leaf.fair, strict=True))
+            return job.preemptible or all(queue.within_deserved(sum_of_vectors(queue.fixed, request)) for queue in path)
+        fair = all(a <= f for a, f in zip(sum_of_vectors(leaf.allocated, request), leaf.fair, strict=True))
         return fair and within_share
 
 
 # --- placing (A8, A9) ------------------------------------------------------------------------------------------------
 
 
-def capacity(session: Session, job: Job, request: Vector) -> bool:
-    """Return whether limits, and for non-preemptible jobs deserved shares, hold with the request (A8)."""
-    for queue in session.path(job.queue):
-        after = plus(queue.allocated, request)
+def has_capacity(session: Session, job: Job, request: Vector) -> bool:
+    """Return whether limits, and for non-preemptible jobs deserved shares, allow the request (A8)."""
+    for queue in session.path_to_root(job.queue):
+        after = sum_of_vectors(queue.allocated, request)
         if any(limit >= 0 and a > limit for a, limit, n in zip(after, queue.limit, request, strict=True) if n):
             return False
-        nonpreemptible = plus(queue.fixed, request)
+        nonpreemptible = sum_of_vectors(queue.fixed, request)
         deserved = zip(nonpreemptible, queue.deserved, request, strict=True)
         if not job.preemptible and any(d >= 0 and a > d for a, d, n in deserved if n):
             return False
     return True
 
 
-def place(
+def place_chunk(
     journal: Journal, job: Job, pods: Sequence[Pod], *, pipelined: bool, origin: Mapping[Pod, Before] | None = None
 ) -> bool:
     """Place a complete chunk; return False, with changes that the caller takes back, if a pod finds no node.
@@ -117,35 +117,35 @@ def place(
     origin: earlier states of evicted pods. A pod that returns to its own devices was never evicted; any other is moved.
     """
     session = journal.session
-    if not capacity(session, job, session.request(pods)):
+    if not has_capacity(session, job, session.requested_amounts(pods)):
         return False
     for pod in pods:
-        if not capacity(session, job, pod.request(session.smallest)):
+        if not has_capacity(session, job, pod.request(session.smallest)):
             return False
-        best = _node(session, pod)
+        best = _node_for_pod(session, pod)
         if best is None:
             return False
         node, now = best
-        groups = node.fits(pod, releases=not now)
+        groups = node.devices_for(pod, releases=not now)
         assert groups is not None
         if origin and pod in origin:
-            _replace(journal, pod, node, groups, origin[pod])
+            _replace_evicted(journal, pod, node, groups, origin[pod])
         else:
-            journal.set(pod, ALLOCATED if now and not pipelined else PIPELINED, node.name, groups)
+            journal.set_status(pod, ALLOCATED if now and not pipelined else PIPELINED, node.name, groups)
     if not pipelined:
         _all_or_pipelined(journal, job, pods)
     return True
 
 
-def _replace(journal: Journal, pod: Pod, node: Node, groups: tuple[str, ...], before: Before) -> None:
+def _replace_evicted(journal: Journal, pod: Pod, node: Node, groups: tuple[str, ...], before: Before) -> None:
     """Give an evicted pod a place; a moved one still leaves its old place."""
     status, old, devices = before
     if node.name == old and (not pod.shared or set(groups) == set(devices)):
-        journal.set(pod, status, old, devices)
+        journal.set_status(pod, status, old, devices)
         return
     shadow = dataclasses.replace(pod, status=PENDING, node="", groups=())
-    journal.set(pod, PIPELINED, node.name, groups)
-    journal.set(shadow, RELEASING, old, devices)
+    journal.set_status(pod, PIPELINED, node.name, groups)
+    journal.set_status(shadow, RELEASING, old, devices)
 
 
 def _all_or_pipelined(journal: Journal, job: Job, pods: Sequence[Pod]) -> None:
@@ -155,11 +155,11 @@ def _all_or_pipelined(journal: Journal, job: Job, pods: Sequence[Pod]) -> None:
         if len(real) < least and any(pod.status == PIPELINED for pod in pods):
             for pod in pods:
                 if pod.status == ALLOCATED:
-                    journal.set(pod, PIPELINED, pod.node, pod.groups)
+                    journal.set_status(pod, PIPELINED, pod.node, pod.groups)
             return
 
 
-def _node(session: Session, pod: Pod) -> tuple[Node, bool] | None:
+def _node_for_pod(session: Session, pod: Pod) -> tuple[Node, bool] | None:
     """Return the node for a pod, and whether it has room without waiting for releases (A9)."""
     best: tuple[tuple[bool, bool, bool, bool, float, str], Node, bool] | None = None
     for node in session.nodes.values():
@@ -167,14 +167,14 @@ def _node(session: Session, pod: Pod) -> tuple[Node, bool] | None:
             continue
         if not node.usable or (pod.open_to is not None and node.name not in pod.open_to):
             continue
-        if node.fits(pod, releases=True) is None:
+        if node.devices_for(pod, releases=True) is None:
             continue
-        now = node.fits(pod, releases=False) is not None
+        now = node.devices_for(pod, releases=False) is not None
         gpu = pod.gpus or pod.shared or pod.mig
         free = node.free_gpus() if gpu else float(node.soon.get("cpu", 0))
         key = (
             pod.nominated != node.name,
-            not (pod.shared and node.joinable(pod)),
+            not (pod.shared and node.joinable_devices(pod)),
             not now,
             bool(gpu) or node.room.get("gpu", 0) > 0,
             free,
@@ -193,10 +193,10 @@ class _Search:
 
     def __init__(self, session: Session, job: Job, action: str) -> None:
         self.session, self.job, self.action = session, job, action
-        self.chunk = job.to_place()
+        self.chunk = job.chunk_to_place()
         self.accept: Callable[[list[list[Pod]]], bool] = {
             "consolidation": self._all_placed,
-            "reclaim": self._reclaims,
+            "reclaim": self._may_reclaim,
             "preempt": lambda victims: True,
         }[action]
         self.before = {name: queue.allocated for name, queue in session.queues.items()}
@@ -205,117 +205,119 @@ class _Search:
         """Find victims for each prefix of the chunk; the last solution stays."""
         recorded: list[list[Pod]] = []
         for size in range(1, len(self.chunk) + 1):
-            victims = self._prefix(self.chunk[:size], recorded, last=size == len(self.chunk))
+            victims = self._victims_of_prefix(self.chunk[:size], recorded, last=size == len(self.chunk))
             if victims is None:
                 return False
             recorded = victims
         return True
 
-    def _victims(self) -> list[Job]:
+    def _possible_victims(self) -> list[Job]:
         """Return the jobs that may be victims (A10)."""
         jobs = [job for job in self.session.jobs.values() if job.preemptible and job is not self.job]
         if self.action == "reclaim":
             jobs = [job for job in jobs if job.queue != self.job.queue]
         if self.action == "preempt":
             jobs = [job for job in jobs if job.queue == self.job.queue and job.priority < self.job.priority]
-        return [job for job in jobs if job.to_evict()[0]]
+        return [job for job in jobs if job.chunk_to_evict()[0]]
 
-    def _prefix(self, pods: list[Pod], recorded: list[list[Pod]], *, last: bool) -> list[list[Pod]] | None:
-        """Return the victims for a prefix: only those recorded, then more and more of them."""
+    def _victims_of_prefix(self, pods: list[Pod], recorded: list[list[Pod]], *, last: bool) -> list[list[Pod]] | None:
+        """Return the victims for a prefix: only the recorded victims, then more and more of them."""
         if recorded:
-            works, _ = self._try(pods, recorded, last)
+            works, _ = self._try_scenario(pods, recorded, last)
             if works:
                 return recorded
         earlier_victims = {pod for victim in recorded for pod in victim}
         line = Line(
-            self.session, (j for j in self._victims() if j.to_evict(earlier_victims)[0]), victims=earlier_victims
+            self.session,
+            (j for j in self._possible_victims() if j.chunk_to_evict(earlier_victims)[0]),
+            victims=earlier_victims,
         )
         more: list[list[Pod]] = []
-        while (job := line.pop()) is not None:
-            chunk, stays = job.to_evict(earlier_victims)
+        while (job := line.next_job()) is not None:
+            chunk, stays = job.chunk_to_evict(earlier_victims)
             if not chunk:
                 continue
             earlier_victims.update(chunk)
             more.append(chunk)
-            line.subtract(job, self.session.request(chunk))
+            line.subtract_victim(job, self.session.requested_amounts(chunk))
             if stays:
-                line.push(job)
+                line.add_job(job)
             for node in sorted({pod.node for pod in chunk}):
                 there = [victim for victim in more if any(pod.node == node for pod in victim)]
-                works, placed = self._try(pods, [*recorded, *there], last)
+                works, placed = self._try_scenario(pods, [*recorded, *there], last)
                 if works:
                     return [*recorded, *there]
                 if placed:
                     break
         return None
 
-    def _try(self, pods: list[Pod], victims: list[list[Pod]], last: bool) -> tuple[bool, bool]:
+    def _try_scenario(self, pods: list[Pod], victims: list[list[Pod]], last: bool) -> tuple[bool, bool]:
         """Return whether a scenario works, and whether it places the preemptor; a working last one stays."""
         journal = Journal(self.session)
         origin = {pod: (pod.status, pod.node, pod.groups) for victim in victims for pod in victim}
         for pod, (_, node, groups) in origin.items():
-            journal.set(pod, RELEASING, node, groups)
+            journal.set_status(pod, RELEASING, node, groups)
             pod.evicted = True
         placed = self._placed_again(journal, pods, origin)
         for pod in origin:
             pod.evicted = False
         works = placed and self.accept([[p for p in victim if p.status == RELEASING] for victim in victims])
         if not (works and last):
-            journal.undo()
+            journal.take_back()
             return works, placed
         for pod, (status, _, _) in origin.items():  # one that only had a nominated place waits again
             if status == PIPELINED and pod.status == RELEASING:
-                self.session.set(pod, PENDING)
+                self.session.set_status(pod, PENDING)
         return works, placed
 
     def _placed_again(self, journal: Journal, pods: list[Pod], origin: dict[Pod, Before]) -> bool:
         """Place the preemptor and the victims, all pipelined, in the order of queues and jobs."""
 
-        def chunk(job: Job) -> list[Pod]:
-            return pods if job is self.job else job.to_place()
+        def chunk_of_job(job: Job) -> list[Pod]:
+            return pods if job is self.job else job.chunk_to_place()
 
-        line = Line(self.session, {self.job, *(pod.job for pod in origin)}, chunk=chunk)
-        while (job := line.pop()) is not None:
+        line = Line(self.session, {self.job, *(pod.job for pod in origin)}, chunk=chunk_of_job)
+        while (job := line.next_job()) is not None:
             to = len(journal.changes)
             if job is self.job:
-                if not place(journal, job, pods, pipelined=True):
+                if not place_chunk(journal, job, pods, pipelined=True):
                     return False
-            elif place(journal, job, job.to_place(), pipelined=True, origin=origin):
-                if job.to_place():
-                    line.push(job)
+            elif place_chunk(journal, job, job.chunk_to_place(), pipelined=True, origin=origin):
+                if job.chunk_to_place():
+                    line.add_job(job)
             else:
-                journal.undo(to)
+                journal.take_back(to)
         return True
 
     def _all_placed(self, victims: list[list[Pod]]) -> bool:
         return not any(victims)
 
-    def _reclaims(self, victims: list[list[Pod]]) -> bool:
+    def _may_reclaim(self, victims: list[list[Pod]]) -> bool:
         """Return whether the reclaimer may have the victims' amounts (A11)."""
         session = self.session
-        own = session.path(self.job.queue)
-        request = session.request(pod for pod in self.chunk if pod.status in ACTIVE)
+        own = session.path_to_root(self.job.queue)
+        request = session.requested_amounts(pod for pod in self.chunk if pod.status in ACTIVE)
         still_held = dict(self.before)
         losses: dict[str, Vector] = {}
-        for unit in _units(victims):
-            amounts = session.request(unit)
-            path = session.path(unit[0].job.queue)
-            mine, theirs = sides(own, path)
+        for unit in _units_of_victims(victims):
+            amounts = session.requested_amounts(unit)
+            path = session.path_to_root(unit[0].job.queue)
+            mine, theirs = sides_of_queues(own, path)
             remaining = still_held[theirs.name]
             above = any(remaining[r] > theirs.allocatable(r) for r in range(3))
-            needy = mine.within_deserved(plus(self.before[mine.name], request))
+            needy = mine.within_deserved(sum_of_vectors(self.before[mine.name], request))
             if not above and not (needy and not theirs.within_deserved(remaining)):
                 return False
             for queue in path[: path.index(theirs) + 1]:
-                still_held[queue.name] = plus(still_held[queue.name], amounts, -1)
-                losses[queue.name] = plus(losses.get(queue.name, ZERO), amounts)
+                still_held[queue.name] = sum_of_vectors(still_held[queue.name], amounts, -1)
+                losses[queue.name] = sum_of_vectors(losses.get(queue.name, ZERO), amounts)
         return all(self._saturated(queue, request, still_held, losses) for queue in own)
 
     def _saturated(
         self, queue: Queue, request: Vector, still_held: dict[str, Vector], losses: dict[str, Vector]
     ) -> bool:
         """Return whether no sibling that lost is left with less of its fair share than the reclaimer."""
-        after = plus(self.before[queue.name], request)
+        after = sum_of_vectors(self.before[queue.name], request)
         siblings = [q for q in self.session.queues.values() if q.parent == queue.parent and q is not queue]
         for other in siblings:
             if other.name not in losses:
@@ -329,12 +331,12 @@ class _Search:
         return True
 
 
-def _units(victims: list[list[Pod]]) -> list[list[Pod]]:
+def _units_of_victims(victims: list[list[Pod]]) -> list[list[Pod]]:
     """Return victims as units: pods above the minimum one by one, the rest of a gang as one."""
     return [victim for victim in victims if victim]
 
 
-def sides(own: list[Queue], path: list[Queue]) -> tuple[Queue, Queue]:
+def sides_of_queues(own: list[Queue], path: list[Queue]) -> tuple[Queue, Queue]:
     """Return the ancestors of both queues just below the common one, or their roots."""
     common = [queue for queue in own if queue in path]
     if not common:
@@ -352,12 +354,12 @@ def next_round(session: Session, stay: Iterable[str] = ()) -> None:
     for node in session.nodes.values():  # what moved pods have left behind
         for shadow in [pod for pod in node.pods if pod.status == RELEASING and pod not in pod.job.pods]:
             if shadow.job.name:
-                node.add(shadow, -1)
-    for pod in list(session.pods()):
+                node.count_pod(shadow, -1)
+    for pod in list(session.all_pods()):
         if pod.status == ALLOCATED:
-            session.set(pod, "Running", pod.node, pod.groups)
+            session.set_status(pod, "Running", pod.node, pod.groups)
         elif pod.status == PIPELINED:
             pod.nominated = pod.node
-            session.set(pod, PENDING)
+            session.set_status(pod, PENDING)
         elif pod.status == RELEASING and pod.job.name not in staying:
-            session.set(pod, PENDING)
+            session.set_status(pod, PENDING)

@@ -26,7 +26,7 @@ ACTIVE = frozenset({BOUND, RUNNING, ALLOCATED, PIPELINED})
 HOLDING = frozenset({BOUND, RUNNING, ALLOCATED, RELEASING})
 
 
-def plus(a: Vector, b: Vector, sign: int = 1) -> Vector:
+def sum_of_vectors(a: Vector, b: Vector, sign: int = 1) -> Vector:
     """Return a + sign * b."""
     return (a[0] + sign * b[0], a[1] + sign * b[1], a[2] + sign * b[2])
 
@@ -102,7 +102,7 @@ class Job:
     pods: list[Pod] = field(default_factory=list)
     unmodelled: list[str] = field(default_factory=list)
 
-    def active(self, subgroup: str, leaving: Container[Pod] = ()) -> int:
+    def active_count(self, subgroup: str, leaving: Container[Pod] = ()) -> int:
         """Return the number of active pods of a subgroup, without the pods in `leaving`."""
         return sum(1 for pod in self.pods if pod.subgroup == subgroup and pod.status in ACTIVE and pod not in leaving)
 
@@ -114,23 +114,23 @@ class Job:
             for name, least in self.minima.items()
         )
 
-    def ratio(self, subgroup: str) -> float:
+    def active_ratio(self, subgroup: str) -> float:
         """Return active pods over the minimum of a subgroup."""
-        return self.active(subgroup) / max(1, self.minima[subgroup])
+        return self.active_count(subgroup) / max(1, self.minima[subgroup])
 
-    def to_place(self) -> list[Pod]:
+    def chunk_to_place(self) -> list[Pod]:
         """Return the chunk that is placed next (A7)."""
         waiting: dict[str, list[Pod]] = {name: [] for name in self.minima}
         for pod in sorted(self.pods, key=Pod.order):
             if pod.waits:
                 waiting[pod.subgroup].append(pod)
-        line = sorted(self.minima, key=lambda name: (self.ratio(name), name))
-        missing = {name: self.minima[name] - self.active(name) for name in line}
+        line = sorted(self.minima, key=lambda name: (self.active_ratio(name), name))
+        missing = {name: self.minima[name] - self.active_count(name) for name in line}
         if any(more > 0 for more in missing.values()):
             return [pod for name in line if missing[name] > 0 for pod in waiting[name][: missing[name]]]
         return next((waiting[name][:1] for name in line if waiting[name]), [])
 
-    def to_evict(self, leaving: Iterable[Pod] = ()) -> tuple[list[Pod], bool]:
+    def chunk_to_evict(self, leaving: Iterable[Pod] = ()) -> tuple[list[Pod], bool]:
         """Return the chunk that is evicted next, without pods that are gone, and whether pods are left (A7)."""
         out = set(leaving)
         remaining = [pod for pod in self.pods if pod.status in ACTIVE and pod not in out]
@@ -214,11 +214,11 @@ class Node:
         parts = sum(max(0, self.device * GPU - g.held - g.coming) for g in self.groups.values() if g.held or g.coming)
         return self.devices_soon + parts / (self.device * GPU)
 
-    def need(self, pod: Pod) -> int:
+    def memory_needed(self, pod: Pod) -> int:
         """Return the memory (times `GPU`) that a pod takes of a shared device here."""
         return pod.gpu_memory * GPU if pod.gpu_memory else pod.portion * self.device
 
-    def whole(self, pod: Pod) -> Iterator[tuple[str, int]]:
+    def undivided_amounts(self, pod: Pod) -> Iterator[tuple[str, int]]:
         """Yield the resources of a pod that are not parts of devices."""
         yield "cpu", pod.cpu
         yield "memory", pod.memory
@@ -228,17 +228,17 @@ class Node:
         yield from pod.mig.items()
         yield from pod.others.items()
 
-    def add(self, pod: Pod, sign: int = 1) -> None:
+    def count_pod(self, pod: Pod, sign: int = 1) -> None:
         """Count a pod by its status and groups (sign -1: no longer)."""
         (self.pods.add if sign > 0 else self.pods.discard)(pod)
-        for resource, amount in self.whole(pod):
+        for resource, amount in self.undivided_amounts(pod):
             if pod.status in HOLDING:
                 self.now[resource] = self.now.get(resource, 0) - sign * amount
             if pod.status in ACTIVE:
                 self.soon[resource] = self.soon.get(resource, 0) - sign * amount
         for name in pod.groups if pod.shared else ():
             group = self.groups.setdefault(name, Group())
-            amount = sign * self.need(pod)
+            amount = sign * self.memory_needed(pod)
             if pod.status == RELEASING:
                 group.leaving += amount
             elif pod.status == PIPELINED:
@@ -248,7 +248,7 @@ class Node:
             if not (group.held or group.leaving or group.coming):
                 del self.groups[name]
 
-    def fits(self, pod: Pod, *, releases: bool) -> tuple[str, ...] | None:
+    def devices_for(self, pod: Pod, *, releases: bool) -> tuple[str, ...] | None:
         """Return the devices for a pod (empty for undivided ones), or None if it does not fit (A2).
 
         releases: count leaving pods as free.
@@ -256,21 +256,21 @@ class Node:
         if pod.gpus and pod.gpus > (self.devices_soon if releases else min(self.devices_now, self.devices_soon)):
             return None
         room = self.soon if releases else self.now
-        for resource, amount in self.whole(pod):
+        for resource, amount in self.undivided_amounts(pod):
             if resource != "gpu" and amount > min(room.get(resource, 0), self.soon.get(resource, 0)):
                 return None
         if self.strategy == "mixed" and (pod.gpus or pod.shared):
             return None
         if self.strategy == "single" and (pod.mig or pod.shared):
             return None
-        return self._shared(pod, releases) if pod.shared and not pod.gpus else ()
+        return self._shared_devices(pod, releases) if pod.shared and not pod.gpus else ()
 
-    def _shared(self, pod: Pod, releases: bool) -> tuple[str, ...] | None:
-        need, capacity = self.need(pod), self.device * GPU
+    def _shared_devices(self, pod: Pod, releases: bool) -> tuple[str, ...] | None:
+        need, capacity = self.memory_needed(pod), self.device * GPU
         if need > capacity or (pod.gpu_memory and not self.labelled):
             return None
-        devices = self.joinable(pod)[: pod.devices]
-        if not releases and any(self._busy(self.groups[name]) + need > capacity for name in devices):
+        devices = self.joinable_devices(pod)[: pod.devices]
+        if not releases and any(self._memory_in_use(self.groups[name]) + need > capacity for name in devices):
             return None
         if (more := pod.devices - len(devices)) > 0:
             idle = self.devices_soon if releases else min(self.devices_now, self.devices_soon)
@@ -284,12 +284,12 @@ class Node:
                     devices.append(name)
         return tuple(devices)
 
-    def _busy(self, group: Group) -> int:
+    def _memory_in_use(self, group: Group) -> int:
         return max(group.free, group.held + group.coming)
 
-    def joinable(self, pod: Pod) -> list[str]:
+    def joinable_devices(self, pod: Pod) -> list[str]:
         """Return the shared devices that have room after releases, the most used first, then by name."""
-        need, capacity = self.need(pod), self.device * GPU
+        need, capacity = self.memory_needed(pod), self.device * GPU
         able = [
             name for name, g in self.groups.items() if (g.held or g.coming) and capacity - g.held - g.coming >= need
         ]
@@ -308,7 +308,7 @@ class Session:
     """Memory of the smallest device, MiB."""
     read: list[str] = field(default_factory=list)
 
-    def path(self, name: str) -> list[Queue]:
+    def path_to_root(self, name: str) -> list[Queue]:
         """Return a queue and those above it."""
         queues_up = []
         while name in self.queues:
@@ -316,34 +316,34 @@ class Session:
             name = self.queues[name].parent
         return queues_up
 
-    def pods(self) -> Iterator[Pod]:
+    def all_pods(self) -> Iterator[Pod]:
         """Yield all pods of jobs."""
         for job in self.jobs.values():
             yield from job.pods
 
-    def set(self, pod: Pod, status: str, node: str = "", groups: tuple[str, ...] = ()) -> None:
+    def set_status(self, pod: Pod, status: str, node: str = "", groups: tuple[str, ...] = ()) -> None:
         """Give a pod another status and place, and update nodes and queues."""
-        self._count(pod, -1)
+        self._count_pod(pod, -1)
         pod.status, pod.node, pod.groups = status, node, groups
         pod.accepted = -1
         if pod.gpu_memory and status in ACTIVE and node in self.nodes:
             device = max(1, self.nodes[node].device)
             pod.accepted = -(-100 * pod.gpu_memory // device) * (GPU // 100) * pod.devices
-        self._count(pod, 1)
+        self._count_pod(pod, 1)
 
-    def _count(self, pod: Pod, sign: int) -> None:
+    def _count_pod(self, pod: Pod, sign: int) -> None:
         if pod.node in self.nodes and (pod.status in ACTIVE or pod.status == RELEASING):
-            self.nodes[pod.node].add(pod, sign)
+            self.nodes[pod.node].count_pod(pod, sign)
         if pod.status in ACTIVE:
             amounts = pod.request(self.smallest)
-            for queue in self.path(pod.job.queue):
-                queue.allocated = plus(queue.allocated, amounts, sign)
+            for queue in self.path_to_root(pod.job.queue):
+                queue.allocated = sum_of_vectors(queue.allocated, amounts, sign)
                 if not pod.job.preemptible:
-                    queue.fixed = plus(queue.fixed, amounts, sign)
+                    queue.fixed = sum_of_vectors(queue.fixed, amounts, sign)
 
-    def request(self, pods: Iterable[Pod]) -> Vector:
+    def requested_amounts(self, pods: Iterable[Pod]) -> Vector:
         """Return the amounts of pods in quotas."""
         total = ZERO
         for pod in pods:
-            total = plus(total, pod.request(self.smallest))
+            total = sum_of_vectors(total, pod.request(self.smallest))
         return total

@@ -5,25 +5,27 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Container, Iterable, Mapping
 
-from mlsched_admission.instances.systems.kai.model import ZERO, Job, Pod, Queue, Session, Vector, plus
+from mlsched_admission.instances.systems.kai.model import ZERO, Job, Pod, Queue, Session, Vector, sum_of_vectors
 
 
-def job_key(job: Job, leaving: Container[Pod] = ()) -> tuple[int, int, int, str]:
+def sort_key_of_job(job: Job, leaving: Container[Pod] = ()) -> tuple[int, int, int, str]:
     """Return the sort key of jobs in a queue (A5), without pods that are gone."""
-    below = any(job.active(name, leaving) < least for name, least in job.minima.items())
-    above = any(job.active(name, leaving) > least for name, least in job.minima.items())
+    below = any(job.active_count(name, leaving) < least for name, least in job.minima.items())
+    above = any(job.active_count(name, leaving) > least for name, least in job.minima.items())
     return (-job.priority, 0 if below else 2 if above else 1, job.created, job.uid)
 
 
-def compare(first_queue: Queue, right: Queue, requests: tuple[Vector, Vector], popped: tuple[Vector, Vector]) -> int:
+def compare_queues(
+    first_queue: Queue, right: Queue, requests: tuple[Vector, Vector], popped: tuple[Vector, Vector]
+) -> int:
     """Return below 0 if the left queue comes first (A4). popped: amounts subtracted in step 5 (A6)."""
     steps: list[Callable[[Queue, Vector, Vector], object]] = [
         lambda q, job, subtracted: any(a > f for a, f in zip(q.allocated, q.fair, strict=True)),
-        lambda q, job, subtracted: not q.within_deserved(plus(q.allocated, job)),
+        lambda q, job, subtracted: not q.within_deserved(sum_of_vectors(q.allocated, job)),
         lambda q, job, subtracted: -q.priority,
         lambda q, job, subtracted: any(job[r] > 0 and q.allocatable(r) == 0 for r in range(3)),
-        lambda q, job, subtracted: _dominant(q, plus(plus(q.allocated, job), subtracted, -1)),
-        lambda q, job, subtracted: _dominant(q, q.allocated),
+        lambda q, job, subtracted: _dominant_share(q, sum_of_vectors(sum_of_vectors(q.allocated, job), subtracted, -1)),
+        lambda q, job, subtracted: _dominant_share(q, q.allocated),
     ]
     for step in steps:
         a, b = step(first_queue, requests[0], popped[0]), step(right, requests[1], popped[1])
@@ -39,7 +41,7 @@ def compare(first_queue: Queue, right: Queue, requests: tuple[Vector, Vector], p
     return -1 if ends[0] < ends[1] else int(ends[0] > ends[1])
 
 
-def _dominant(queue: Queue, amounts: Vector) -> float:
+def _dominant_share(queue: Queue, amounts: Vector) -> float:
     """Return the largest share of the allocatable amounts."""
     shares = [0.0]
     for r, amount in enumerate(amounts):
@@ -61,48 +63,48 @@ class Line:
         jobs: Iterable[Job],
         *,
         victims: Container[Pod] | None = None,
-        chunk: Callable[[Job], Iterable[Pod]] = Job.to_place,
+        chunk: Callable[[Job], Iterable[Pod]] = Job.chunk_to_place,
     ) -> None:
         self.session, self.victims, self.chunk = session, victims, chunk
         self.jobs: dict[str, list[Job]] = {}
         self.popped: dict[str, Vector] = {}
         for job in jobs:
-            self.push(job)
+            self.add_job(job)
 
-    def push(self, job: Job) -> None:
+    def add_job(self, job: Job) -> None:
         """Add a job."""
         if job.queue in self.session.queues:
             self.jobs.setdefault(job.queue, []).append(job)
 
-    def pop(self) -> Job | None:
+    def next_job(self) -> Job | None:
         """Return the next job; None if the line is empty."""
-        best = self._best([q for q in self.session.queues.values() if q.parent not in self.session.queues])
+        best = self._best_job([q for q in self.session.queues.values() if q.parent not in self.session.queues])
         if best is None:
             return None
         _, job = best
         self.jobs[job.queue].remove(job)
         return job
 
-    def subtract(self, job: Job, amounts: Vector) -> None:
+    def subtract_victim(self, job: Job, amounts: Vector) -> None:
         """Take a popped victim off its queues."""
-        for queue in self.session.path(job.queue):
-            self.popped[queue.name] = plus(self.popped.get(queue.name, ZERO), amounts)
+        for queue in self.session.path_to_root(job.queue):
+            self.popped[queue.name] = sum_of_vectors(self.popped.get(queue.name, ZERO), amounts)
 
-    def _best(self, queues: Iterable[Queue]) -> tuple[Queue, Job] | None:
+    def _best_job(self, queues: Iterable[Queue]) -> tuple[Queue, Job] | None:
         """Return the first queue among siblings, with its best leaf's best job."""
         leaders = []
         for queue in queues:
-            job = self._first(queue)
+            job = self._first_job(queue)
             if job is not None:
                 leaders.append((queue, job))
         if not leaders:
             return None
-        requests = {queue.name: self.session.request(self.chunk(job)) for queue, job in leaders}
+        requests = {queue.name: self.session.requested_amounts(self.chunk(job)) for queue, job in leaders}
         subtracted: Mapping[str, Vector] = self.popped
 
         def order(a: tuple[Queue, Job], b: tuple[Queue, Job]) -> int:
             names = a[0].name, b[0].name
-            return compare(
+            return compare_queues(
                 a[0],
                 b[0],
                 (requests[names[0]], requests[names[1]]),
@@ -112,14 +114,14 @@ class Line:
         key = functools.cmp_to_key(order)
         return (min if self.victims is None else max)(leaders, key=lambda one: key(one))
 
-    def _first(self, queue: Queue) -> Job | None:
+    def _first_job(self, queue: Queue) -> Job | None:
         if queue.children:
-            below = self._best(self.session.queues[name] for name in queue.children)
+            below = self._best_job(self.session.queues[name] for name in queue.children)
             return None if below is None else below[1]
         line = self.jobs.get(queue.name)
         if not line:
             return None
         if self.victims is None:
-            return min(line, key=job_key)
+            return min(line, key=sort_key_of_job)
         leaving = self.victims
-        return max(line, key=lambda job: job_key(job, leaving))
+        return max(line, key=lambda job: sort_key_of_job(job, leaving))

@@ -37,26 +37,26 @@ MOST_AMOUNT = 2**40
 def read_session(by_kind: k8s.Objects, machines: dict[str, k8s.Machine]) -> Session:
     """Return the session of these objects, and of the nodes among them as machines."""
     placing = k8s.Placing(machines)
-    nodes, total, smallest = _nodes(machines)
-    queues = _queues(by_kind)
-    jobs = {k8s.full_name(group): _job(group, by_kind) for group in by_kind["PodGroup"]}
+    nodes, total, smallest = _nodes_of_machines(machines)
+    queues = _queues_by_name(by_kind)
+    jobs = {k8s.full_name(group): _job_of_group(group, by_kind) for group in by_kind["PodGroup"]}
     session = Session(nodes, queues, jobs, total, smallest)
     for entry in by_kind["Pod"]:
         if entry.text("status", "phase") in ("Succeeded", "Failed"):
             continue
         space, name = entry.text("metadata", "namespace"), entry.mapping("metadata", "annotations").get(GROUP, "")
         job = jobs.get(f"{space}/{name}" if space else name)
-        pod = _pod(entry, job or Job("", "", "", 0, 0, preemptible=False, minima={"": 1}))
+        pod = _pod_of_entry(entry, job or Job("", "", "", 0, 0, preemptible=False, minima={"": 1}))
         pod.open_to = placing.nodes_of(entry.under("spec"))
         status, node, groups = pod.status, pod.node, pod.groups
         pod.status, pod.node = PENDING, ""
         if job is not None:
             job.pods.append(pod)
-        session.set(pod, status, node, groups)
+        session.set_status(pod, status, node, groups)
     return session
 
 
-def _nodes(machines: dict[str, k8s.Machine]) -> tuple[dict[str, Node], Vector, int]:
+def _nodes_of_machines(machines: dict[str, k8s.Machine]) -> tuple[dict[str, Node], Vector, int]:
     nodes, smallest = {}, 0
     totals = [0, 0, 0]
     for name in sorted(machines):
@@ -79,19 +79,19 @@ def _nodes(machines: dict[str, k8s.Machine]) -> tuple[dict[str, Node], Vector, i
     return nodes, (totals[0], totals[1], totals[2]), smallest or 100
 
 
-def _queues(by_kind: k8s.Objects) -> dict[str, Queue]:
+def _queues_by_name(by_kind: k8s.Objects) -> dict[str, Queue]:
     queues = {}
     for entry in by_kind["Queue"]:
         name = entry.needed("metadata", "name")
         has_resources = entry.get("spec", "resources") is not None
-        deserved = tuple(amount(entry, key, "quota", has_resources) for key in _UNITS)
-        limit = tuple(amount(entry, key, "limit", has_resources) for key in _UNITS)
-        weight = tuple(_weight(entry, key, has_resources) for key in _UNITS)
+        deserved = tuple(amount_of_queue(entry, key, "quota", has_resources) for key in _UNITS)
+        limit = tuple(amount_of_queue(entry, key, "limit", has_resources) for key in _UNITS)
+        weight = tuple(_queue_weight(entry, key, has_resources) for key in _UNITS)
         queues[name] = Queue(
             name,
             entry.text("spec", "parentQueue"),
             entry.whole("spec", "priority", default=QUEUE_PRIORITY),
-            k8s.when(entry, "metadata", "creationTimestamp") or 0,
+            k8s.time_of(entry, "metadata", "creationTimestamp") or 0,
             deserved,  # type: ignore[arg-type]
             limit,  # type: ignore[arg-type]
             weight,  # type: ignore[arg-type]
@@ -108,20 +108,20 @@ def _queues(by_kind: k8s.Objects) -> dict[str, Queue]:
     return queues
 
 
-def amount(entry: Entry, key: str, which: str, has_resources: bool) -> int:
+def amount_of_queue(entry: Entry, key: str, which: str, has_resources: bool) -> int:
     """Return an amount of a queue in the units of `Vector`; -1 is unlimited."""
-    value = _number(entry, key, which)
+    value = _number_in_field(entry, key, which)
     if value is None:
         return 0 if has_resources else -1
     return -1 if value < 0 else math.floor(value * _UNITS[key])
 
 
-def _weight(entry: Entry, key: str, has_resources: bool) -> float:
-    value = _number(entry, key, "overQuotaWeight")
+def _queue_weight(entry: Entry, key: str, has_resources: bool) -> float:
+    value = _number_in_field(entry, key, "overQuotaWeight")
     return (0.0 if has_resources else 1.0) if value is None else max(0.0, float(value))
 
 
-def _number(entry: Entry, key: str, which: str) -> float | None:
+def _number_in_field(entry: Entry, key: str, which: str) -> float | None:
     value = entry.get("spec", "resources", key, which)
     if value is None:
         return None
@@ -132,7 +132,7 @@ def _number(entry: Entry, key: str, which: str) -> float | None:
     return float(value)
 
 
-def _job(group: Entry, by_kind: k8s.Objects) -> Job:
+def _job_of_group(group: Entry, by_kind: k8s.Objects) -> Job:
     classes = {one.text("metadata", "name"): one.whole("value") for one in by_kind["PriorityClass"]}
     priority = classes.get(group.text("spec", "priorityClassName"), UNKNOWN_PRIORITY)
     text = group.text("spec", "preemptibility")
@@ -145,13 +145,13 @@ def _job(group: Entry, by_kind: k8s.Objects) -> Job:
         group.text("metadata", "uid") or k8s.full_name(group),
         group.text("spec", "queue"),
         priority,
-        k8s.when(group, "metadata", "creationTimestamp") or 0,
+        k8s.time_of(group, "metadata", "creationTimestamp") or 0,
         preemptible=text == "preemptible" or (not text and priority < NON_PREEMPTIBLE),
         minima=minima or {"": max(1, group.whole("spec", "minMember", default=1, low=0))},
     )
 
 
-def _pod(entry: Entry, job: Job) -> Pod:
+def _pod_of_entry(entry: Entry, job: Job) -> Pod:
     notes, labels = entry.mapping("metadata", "annotations"), entry.mapping("metadata", "labels")
     request = k8s.requests(entry.under("spec"))
     node = entry.text("spec", "nodeName")
@@ -161,25 +161,25 @@ def _pod(entry: Entry, job: Job) -> Pod:
         entry.text("metadata", "uid") or k8s.full_name(entry),
         job,
         subgroup if subgroup in job.minima else next(iter(job.minima)),
-        _status(entry, node),
+        _status_of_pod(entry, node),
         node,
         request.pop("cpu", 0),
         request.pop("memory", 0),
         gpus=request.pop(GPU_RESOURCE, 0),
         mig={name: n for name, n in request.items() if "/mig-" in name},
         others={name: n for name, n in request.items() if "/mig-" not in name and name != "pods"},
-        priority=_whole(entry, labels.get(TASK_PRIORITY, "0"), TASK_PRIORITY),
-        created=k8s.when(entry, "metadata", "creationTimestamp") or 0,
+        priority=_whole_number(entry, labels.get(TASK_PRIORITY, "0"), TASK_PRIORITY),
+        created=k8s.time_of(entry, "metadata", "creationTimestamp") or 0,
         nominated=entry.text("status", "nominatedNodeName"),
     )
-    pod.devices = max(1, _whole(entry, notes.get(DEVICES, "1"), DEVICES))
+    pod.devices = max(1, _whole_number(entry, notes.get(DEVICES, "1"), DEVICES))
     if FRACTION in notes:
-        share = values.quantity(notes[FRACTION])
+        share = values.parse_quantity(notes[FRACTION])
         if share is None or not 0 < share <= 1:
             entry.bad(("metadata", "annotations", FRACTION), notes[FRACTION], "expected a share of a GPU, 0 to 1")
         pod.portion = math.ceil(GPU * share)
     elif MEMORY in notes:
-        pod.gpu_memory = _whole(entry, notes[MEMORY], MEMORY)
+        pod.gpu_memory = _whole_number(entry, notes[MEMORY], MEMORY)
     if pod.shared and pod.node:
         device_group = labels.get(DEVICE_GROUP, "")
         marks = sorted(value for key, value in labels.items() if key.startswith(f"{DEVICE_GROUP}/"))
@@ -187,13 +187,13 @@ def _pod(entry: Entry, job: Job) -> Pod:
     return pod
 
 
-def _whole(entry: Entry, text: str, key: str) -> int:
+def _whole_number(entry: Entry, text: str, key: str) -> int:
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 10:
         entry.bad(("metadata", key), text, "expected an integer")
     return int(text)
 
 
-def _status(entry: Entry, node: str) -> str:
+def _status_of_pod(entry: Entry, node: str) -> str:
     if entry.get("metadata", "deletionTimestamp") is not None:
         return RELEASING if node else GATED
     if not node:

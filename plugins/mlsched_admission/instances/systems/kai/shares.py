@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mlsched_admission.instances.systems.kai.model import ACTIVE, GPU, PENDING, ZERO, Queue, Session, plus
+from mlsched_admission.instances.systems.kai.model import ACTIVE, GPU, PENDING, ZERO, Queue, Session, sum_of_vectors
 
 #: The unit of each resource that a share is rounded down to.
 UNITS = (1, 1, GPU)
 
 
-def divide(session: Session) -> None:
+def divide_fairly(session: Session) -> None:
     """Give every queue its fair share: the roots of the total, children of their parent's share."""
     for queue in session.queues.values():
         queue.requested = ZERO
     for job in session.jobs.values():
-        amounts = session.request(pod for pod in job.pods if pod.status in ACTIVE or pod.status == PENDING)
-        for queue in session.path(job.queue):
-            queue.requested = plus(queue.requested, amounts)
+        amounts = session.requested_amounts(pod for pod in job.pods if pod.status in ACTIVE or pod.status == PENDING)
+        for queue in session.path_to_root(job.queue):
+            queue.requested = sum_of_vectors(queue.requested, amounts)
     roots = [queue for queue in session.queues.values() if queue.parent not in session.queues]
     pending = [(roots, session.total)]
     while pending:
         queues, total = pending.pop()
-        shares = [_share(queues, total[r], r) for r in range(3)]
+        shares = [_shares_of_queues(queues, total[r], r) for r in range(3)]
         for n, queue in enumerate(queues):
             queue.fair = (shares[0][n], shares[1][n], shares[2][n])
             children = [session.queues[name] for name in queue.children]
@@ -31,7 +31,7 @@ def divide(session: Session) -> None:
                 pending.append((children, queue.fair))
 
 
-def _share(queues: Sequence[Queue], total: int, r: int) -> list[int]:
+def _shares_of_queues(queues: Sequence[Queue], total: int, r: int) -> list[int]:
     """Return the share of each queue of one resource."""
     unit = UNITS[r]
     demand = [queue.requested[r] if queue.limit[r] < 0 else min(queue.limit[r], queue.requested[r]) for queue in queues]

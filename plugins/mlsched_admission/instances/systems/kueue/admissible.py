@@ -10,9 +10,9 @@ from mlsched_admission.instances.systems.kueue.snapshot import Snapshot, Workloa
 _DELAYING = ("kueue.x-k8s.io/provisioning-request", "kueue.x-k8s.io/multikueue")
 
 
-def check(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
+def mark_inadmissible(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
     """Mark queues that are inactive and workloads that are not admissible; give waiting workloads their queue."""
-    _inactive(snapshot, by_kind)
+    _mark_inactive_queues(snapshot, by_kind)
     local = {k8s.full_name(one): one for one in by_kind.get("LocalQueue", [])}
     entries = {k8s.full_name(one): one for one in by_kind.get("Workload", [])}
     spaces = {one.needed("metadata", "name"): one for one in by_kind.get("Namespace", [])}
@@ -25,18 +25,18 @@ def check(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
     for workload in snapshot.waiting.values():
         entry = entries[workload.name]
         space = entry.text("metadata", "namespace")
-        workload.inadmissible = _queued(snapshot, workload, entry, space, local)
+        workload.inadmissible = _find_queue(snapshot, workload, entry, space, local)
         if not workload.inadmissible:
             workload.inadmissible = (
-                _outside(selectors[workload.queue], spaces.get(space), stated)
-                or _held_back(entry)
+                _why_outside(selectors[workload.queue], spaces.get(space), stated)
+                or _why_held_back(entry)
                 or _beyond_limits(entry, ranges.get(space, []))
             )
         if not workload.inadmissible:
-            workload.delayed = _delayed(snapshot, workload, entry, controllers)
+            workload.delayed = _is_delayed(snapshot, workload, entry, controllers)
 
 
-def _inactive(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
+def _mark_inactive_queues(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
     """Name why queues are stopped or inactive; flavors and checks are only looked for if the state has any."""
     checks = {one.needed("metadata", "name") for one in by_kind.get("AdmissionCheck", [])}
     for entry in by_kind.get("ClusterQueue", []):
@@ -51,7 +51,7 @@ def _inactive(snapshot: Snapshot, by_kind: k8s.Objects) -> None:
             queue.inactive = f"queue {queue.name} is inactive: {missing[0]} does not exist"
 
 
-def _queued(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, local: dict[str, Entry]) -> str:
+def _find_queue(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, local: dict[str, Entry]) -> str:
     """Find the queue of a waiting workload; return why it is not queued."""
     name = entry.text("spec", "queueName")
     if not name:
@@ -72,7 +72,7 @@ def _queued(snapshot: Snapshot, workload: Workload, entry: Entry, space: str, lo
     return snapshot.queues[cluster].inactive
 
 
-def _outside(queue: Entry, space: Entry | None, stated: bool) -> str:
+def _why_outside(queue: Entry, space: Entry | None, stated: bool) -> str:
     """Return why the namespace does not match; missing labels are taken to match.
 
     stated: some queue has a selector; only then a queue without one matches zero namespaces and is not one that was
@@ -84,12 +84,12 @@ def _outside(queue: Entry, space: Entry | None, stated: bool) -> str:
         return ""
     labels = space.mapping("metadata", "labels")
     labels.setdefault("kubernetes.io/metadata.name", space.needed("metadata", "name"))
-    if k8s.selects(queue.under("spec", "namespaceSelector"), labels):
+    if k8s.selector_matches(queue.under("spec", "namespaceSelector"), labels):
         return ""
     return f"namespace {space.needed('metadata', 'name')} does not match the queue's namespaceSelector"
 
 
-def _held_back(entry: Entry) -> str:
+def _why_held_back(entry: Entry) -> str:
     for one in entry.entries("status", "admissionChecks"):
         if one.text("state") in ("Retry", "Rejected"):
             return f"admission check {one.text('name')} is in state {one.text('state')}"
@@ -99,7 +99,7 @@ def _held_back(entry: Entry) -> str:
     return ""
 
 
-def _delayed(snapshot: Snapshot, workload: Workload, entry: Entry, controllers: dict[str, Entry]) -> bool:
+def _is_delayed(snapshot: Snapshot, workload: Workload, entry: Entry, controllers: dict[str, Entry]) -> bool:
     """Return whether an admission check delays the placement until it is ready."""
     ready = {one.text("name") for one in entry.entries("status", "admissionChecks") if one.text("state") == "Ready"}
     return any(
@@ -116,14 +116,14 @@ def _beyond_limits(entry: Entry, ranges: list[Entry]) -> str:
         whole = k8s.requests(spec)
         containers = [*spec.entries("containers"), *spec.entries("initContainers")]
         for one in containers:
-            requests, most = _amounts(one, "requests"), _amounts(one, "limits")
+            requests, most = _amounts_of_container(one, "requests"), _amounts_of_container(one, "limits")
             for resource, amount in requests.items():
                 if resource in most and amount > most[resource]:
                     return f"a container requests more {resource} than its own limit"
         for limits in ranges:
             for limit in limits.entries("spec", "limits"):
                 kind = limit.text("type")
-                subjects = [_amounts(one, "requests") for one in containers]
+                subjects = [_amounts_of_container(one, "requests") for one in containers]
                 subjects = [whole] if kind == "Pod" else subjects if kind == "Container" else []
                 for subject in subjects:
                     if resource := _outside_range(subject, limit):
@@ -131,7 +131,7 @@ def _beyond_limits(entry: Entry, ranges: list[Entry]) -> str:
     return ""
 
 
-def _amounts(container: Entry, which: str) -> dict[str, int]:
+def _amounts_of_container(container: Entry, which: str) -> dict[str, int]:
     return k8s.amounts(container, "resources", which, cap=True)
 
 

@@ -23,12 +23,12 @@ def read_config(by_kind: k8s.Objects) -> Config | None:
     for entry in by_kind.get("ConfigMap", []):
         for name, text in entry.mapping("data").items():
             if "controller_manager_config" in name or "fairSharing" in text or "featureGates" in text:
-                data = parse(text)
-                return _config(data if isinstance(data, dict) else {})
+                data = parse_yaml(text)
+                return _config_of_data(data if isinstance(data, dict) else {})
     return None
 
 
-def _config(data: dict[str, Any]) -> Config:
+def _config_of_data(data: dict[str, Any]) -> Config:
     fair, gates = data.get("fairSharing"), data.get("featureGates")
     config = Config()
     if "fairSharing" in data:
@@ -54,7 +54,7 @@ def _config(data: dict[str, Any]) -> Config:
     return config
 
 
-def parse(text: str) -> Any:
+def parse_yaml(text: str) -> Any:
     """Return the mappings, lists and texts of a small part of YAML; JSON is such a part."""
     if text.lstrip()[:1] == "{":
         try:
@@ -66,23 +66,23 @@ def parse(text: str) -> Any:
         content = line.split(" #")[0].rstrip()
         if content.strip() and not content.lstrip().startswith(("#", "---")):
             lines.append((len(content) - len(content.lstrip()), content.strip()))
-    return _block(lines, 0, lines[0][0] if lines else 0, 0)[0]
+    return _parse_block(lines, 0, lines[0][0] if lines else 0, 0)[0]
 
 
-def _block(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tuple[Any, int]:
+def _parse_block(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tuple[Any, int]:
     """Return the value of the block that starts at a line, and the line after it."""
     if depth > MOST_DEPTH or at >= len(lines):
         return None, len(lines)
     if lines[at][1].startswith("- ") or lines[at][1] == "-":
-        return _list(lines, at, indent, depth)
+        return _parse_list(lines, at, indent, depth)
     mapping: dict[str, Any] = {}
     while at < len(lines) and lines[at][0] == indent and (match := _KEY.match(lines[at][1])):
         key, rest = match[1] or match[2] or match[3], (match[4] or "").strip()
         at += 1
         if rest:
-            mapping[key] = _scalar(rest)
+            mapping[key] = _parse_scalar(rest)
         elif at < len(lines) and (lines[at][0] > indent or (lines[at][0] == indent and lines[at][1][:1] == "-")):
-            mapping[key], at = _block(lines, at, lines[at][0], depth + 1)
+            mapping[key], at = _parse_block(lines, at, lines[at][0], depth + 1)
         else:
             mapping[key] = None
     while at < len(lines) and lines[at][0] > indent:  # what is not understood is passed over
@@ -90,25 +90,25 @@ def _block(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tu
     return mapping, at if not (at < len(lines) and lines[at][0] == indent) else at + (0 if mapping else 1)
 
 
-def _list(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tuple[Any, int]:
+def _parse_list(lines: list[tuple[int, str]], at: int, indent: int, depth: int) -> tuple[Any, int]:
     items = []
     while at < len(lines) and lines[at][0] == indent and lines[at][1][:1] == "-":
         rest = lines[at][1][1:].strip()
         inner = indent + len(lines[at][1]) - len(rest)
         if rest and _KEY.match(rest):
             lines[at] = (inner, rest)
-            value, at = _block(lines, at, inner, depth + 1)
+            value, at = _parse_block(lines, at, inner, depth + 1)
         elif rest:
-            value, at = _scalar(rest), at + 1
+            value, at = _parse_scalar(rest), at + 1
         elif at + 1 < len(lines) and lines[at + 1][0] > indent:
-            value, at = _block(lines, at + 1, lines[at + 1][0], depth + 1)
+            value, at = _parse_block(lines, at + 1, lines[at + 1][0], depth + 1)
         else:
             value, at = None, at + 1
         items.append(value)
     return items, at
 
 
-def _scalar(text: str) -> Any:
+def _parse_scalar(text: str) -> Any:
     if text[:1] in "[{":
         try:
             return json.loads(text)

@@ -51,7 +51,7 @@ class Assignment:
         return self.mode == NONE
 
 
-def requests(queue: Queue, one: PodSet, count: int) -> dict[str, int]:
+def requests_of_pods(queue: Queue, one: PodSet, count: int) -> dict[str, int]:
     """Return the requests of a podset (K1): count times a pod, and `pods` if a group covers them."""
     covered = {resource for names, _ in queue.groups for resource in names}
     total = {r: count * amount for r, amount in one.each.items() if count * amount or r in covered}
@@ -60,29 +60,32 @@ def requests(queue: Queue, one: PodSet, count: int) -> dict[str, int]:
     return total
 
 
-def assign(
+def assign_flavors(
     snapshot: Snapshot, workload: Workload, preemption: Preemption, counts: Mapping[str, int], pinned: Pinned | None
 ) -> Assignment:
     """Return the flavors that Kueue's assigner chooses; `counts` are the pods of each podset."""
     queue = snapshot.queues[workload.queue]
     assignment = Assignment()
-    for members in _units(workload):
+    for members in _units_of_workload(workload):
         request: dict[str, int] = {}
         for one in members:
-            for resource, amount in requests(queue, one, counts[one.name]).items():
+            for resource, amount in requests_of_pods(queue, one, counts[one.name]).items():
                 request[resource] = request.get(resource, 0) + amount
         choices: dict[str, tuple[str, int, int]] = {}
         for resource in sorted(request):
             if resource in choices:
                 continue
             group = next((g for g in queue.groups if resource in g[0]), None)
-            best = _best(snapshot, workload, preemption, members, request, group, assignment.usage, pinned)
+            best = _best_flavor(snapshot, workload, preemption, members, request, group, assignment.usage, pinned)
             if best is None:
-                assignment.mode, assignment.why = NONE, _why_none(snapshot, queue, members, request, group, resource)
+                assignment.mode, assignment.why = (
+                    NONE,
+                    _why_no_flavor(snapshot, queue, members, request, group, resource),
+                )
                 return assignment
             flavor, rated = best
             choices |= {r: (flavor, *rating) for r, rating in rated.items()}
-        _record(assignment, queue, members, counts, choices)
+        _record_flavors(assignment, queue, members, counts, choices)
     assignment.mode = min(assignment.modes.values(), default=FIT)
     if assignment.mode not in (FIT, NONE):
         assignment.mode = PREEMPT
@@ -92,11 +95,11 @@ def assign(
         if mode != FIT
         for flavor in [assignment.pod_sets[name].flavors[resource]]
     )
-    _place(snapshot, queue, workload, assignment)
+    _place_pod_sets(snapshot, queue, workload, assignment)
     return assignment
 
 
-def _why_none(
+def _why_no_flavor(
     snapshot: Snapshot,
     queue: Queue,
     members: list[PodSet],
@@ -107,12 +110,12 @@ def _why_none(
     if group is None:
         return f"queue {queue.name} has no quota of {resource}"
     resources = sorted(r for r in request if r in group[0])
-    if not any(suits(snapshot, queue, flavor, members, resources) for flavor in group[1]):
+    if not any(flavor_suits(snapshot, queue, flavor, members, resources) for flavor in group[1]):
         return f"no flavor of queue {queue.name} suits its pods for {resource} (taints, labels, or topology)"
     return f"no flavor of queue {queue.name} can hold its {resource}, and Kueue tries no preemption for it"
 
 
-def _units(workload: Workload) -> Iterator[list[PodSet]]:
+def _units_of_workload(workload: Workload) -> Iterator[list[PodSet]]:
     """Yield podsets one by one, those of a group together, in order of first appearance (F1)."""
     groups: set[str] = set()
     for one in workload.pod_sets:
@@ -123,7 +126,7 @@ def _units(workload: Workload) -> Iterator[list[PodSet]]:
             yield [other for other in workload.pod_sets if other.group == one.group]
 
 
-def _best(
+def _best_flavor(
     snapshot: Snapshot,
     workload: Workload,
     preemption: Preemption,
@@ -144,15 +147,17 @@ def _best(
             pinned.get(one.name, {}).get(r, flavor) != flavor for one in members for r in resources
         ):
             continue
-        if not suits(snapshot, queue, flavor, members, resources):
+        if not flavor_suits(snapshot, queue, flavor, members, resources):
             continue
         rated = {}
         for resource in resources:
             fr = (flavor, resource)
-            rated[resource] = _rate(snapshot, workload, preemption, fr, earlier.get(fr, 0) + request[resource])
+            rated[resource] = _mode_and_height(
+                snapshot, workload, preemption, fr, earlier.get(fr, 0) + request[resource]
+            )
         mode = min(mode for mode, _ in rated.values())
         height = max(height for _, height in rated.values())
-        rank = _rank(queue, mode, height)
+        rank = _flavor_rank(queue, mode, height)
         if mode != NONE and (best is None or rank > best[0]):
             best = rank, flavor, rated
         try_next = (
@@ -165,14 +170,14 @@ def _best(
     return None if best is None else (best[1], best[2])
 
 
-def _rank(queue: Queue, mode: int, height: int) -> tuple[int, ...]:
+def _flavor_rank(queue: Queue, mode: int, height: int) -> tuple[int, ...]:
     """Rank a flavor (F4): higher mode, then lower height; with PreemptionOverBorrowing the height first."""
     if mode <= NO_CANDIDATES:
         return (mode, 0, 0)
     return (2, -height, mode) if queue.prefer_preemption else (2, mode, -height)
 
 
-def _rate(
+def _mode_and_height(
     snapshot: Snapshot, workload: Workload, preemption: Preemption, fr: FlavorResource, amount: int
 ) -> tuple[int, int]:
     """Return mode and height of one pair (F3)."""
@@ -180,7 +185,7 @@ def _rate(
     node = queue.node
     if amount > node.potential(fr):
         return NONE, 0
-    height, smaller = node.height(fr, amount)
+    height, smaller = node.borrowing_height(fr, amount)
     if amount <= node.available(fr):
         return FIT, height
     if not may_preempt(snapshot, queue, fr, amount, smaller):
@@ -188,8 +193,8 @@ def _rate(
     victims = preemption(snapshot, workload, {fr: amount}, frozenset({fr}), [])
     if not victims:
         return NO_CANDIDATES, height
-    with snapshot.without(victims):
-        height, _ = node.height(fr, amount)
+    with snapshot.without_workloads(victims):
+        height, _ = node.borrowing_height(fr, amount)
     own = any(victim.queue == queue.name for victim in victims)
     return (PREEMPT if own else RECLAIM), height
 
@@ -201,20 +206,20 @@ def may_preempt(snapshot: Snapshot, queue: Queue, fr: FlavorResource, amount: in
     return nominal or smaller or queue.borrow or fair
 
 
-def suits(snapshot: Snapshot, queue: Queue, flavor: str, members: list[PodSet], resources: list[str]) -> bool:
+def flavor_suits(snapshot: Snapshot, queue: Queue, flavor: str, members: list[PodSet], resources: list[str]) -> bool:
     """Return whether the pods may use the flavor (F2)."""
     entry = snapshot.flavors.get(flavor)
     if entry is None:
         return snapshot.any_flavor
     return all(
-        _tolerated(one.spec, entry)
-        and _labelled(one.spec, entry.mapping("spec", "nodeLabels"))
-        and _placeable(snapshot, queue, flavor, one, resources)
+        _tolerates_taints(one.spec, entry)
+        and _matches_labels(one.spec, entry.mapping("spec", "nodeLabels"))
+        and _agrees_on_topology(snapshot, queue, flavor, one, resources)
         for one in members
     )
 
 
-def _tolerated(spec: Entry, flavor: Entry) -> bool:
+def _tolerates_taints(spec: Entry, flavor: Entry) -> bool:
     tolerations = [*spec.entries("tolerations"), *flavor.entries("spec", "tolerations")]
     for taint in flavor.entries("spec", "nodeTaints"):
         mark = (taint.needed("key"), taint.text("value"), taint.text("effect"))
@@ -223,8 +228,8 @@ def _tolerated(spec: Entry, flavor: Entry) -> bool:
     return True
 
 
-def _labelled(spec: Entry, labels: Mapping[str, str]) -> bool:
-    """Return whether selector and affinity hold on the flavor's own label keys."""
+def _matches_labels(spec: Entry, labels: Mapping[str, str]) -> bool:
+    """Return whether selector and affinity are satisfied by the flavor's own label keys."""
     if any(key in labels and labels[key] != value for key, value in spec.mapping("nodeSelector").items()):
         return False
     required = spec.under("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -235,10 +240,10 @@ def _labelled(spec: Entry, labels: Mapping[str, str]) -> bool:
     return not terms or any(all(expression(one, labels) for one in term) for term in terms)
 
 
-def _placeable(snapshot: Snapshot, queue: Queue, flavor: str, one: PodSet, resources: list[str]) -> bool:
+def _agrees_on_topology(snapshot: Snapshot, queue: Queue, flavor: str, one: PodSet, resources: list[str]) -> bool:
     """Return whether flavor and podset agree on topology."""
     levels = snapshot.forest.levels.get(flavor)
-    if not snapshot.config.gate("TopologyAwareScheduling", True):
+    if not snapshot.config.feature_enabled("TopologyAwareScheduling", True):
         return True
     if one.explicit:
         if levels is None:
@@ -247,7 +252,7 @@ def _placeable(snapshot: Snapshot, queue: Queue, flavor: str, one: PodSet, resou
     return levels is None or queue.topologies_only
 
 
-def _record(
+def _record_flavors(
     assignment: Assignment,
     queue: Queue,
     members: list[PodSet],
@@ -256,7 +261,7 @@ def _record(
 ) -> None:
     """Add the flavors of a unit to the assignment."""
     for one in members:
-        request = requests(queue, one, counts[one.name])
+        request = requests_of_pods(queue, one, counts[one.name])
         flavors = {resource: choices[resource][0] for resource in request}
         assignment.pod_sets[one.name] = Assigned(flavors, counts[one.name])
         for resource, amount in request.items():
@@ -268,10 +273,10 @@ def _record(
 
 def topology_units(snapshot: Snapshot, queue: Queue, workload: Workload, assignment: Assignment) -> list[Unit]:
     """Return the podsets that need a placement, with their requests per pod."""
-    if not snapshot.config.gate("TopologyAwareScheduling", True):
+    if not snapshot.config.feature_enabled("TopologyAwareScheduling", True):
         return []
     units = []
-    for members in _units(workload):
+    for members in _units_of_workload(workload):
         flavors = {f for one in members for r, f in assignment.pod_sets[one.name].flavors.items() if one.each.get(r)}
         flavor = next((f for f in sorted(flavors) if f in snapshot.forest.levels), None)
         implied = not any(one.explicit for one in members)
@@ -283,7 +288,7 @@ def topology_units(snapshot: Snapshot, queue: Queue, workload: Workload, assignm
     return units
 
 
-def _place(snapshot: Snapshot, queue: Queue, workload: Workload, assignment: Assignment) -> None:
+def _place_pod_sets(snapshot: Snapshot, queue: Queue, workload: Workload, assignment: Assignment) -> None:
     """Find domains for topology podsets, or change the mode (T6)."""
     if assignment.mode == NONE or workload.delayed:
         return
@@ -291,29 +296,29 @@ def _place(snapshot: Snapshot, queue: Queue, workload: Workload, assignment: Ass
     if not assignment.units:
         return
     if assignment.mode == FIT:
-        placed = snapshot.forest.place(assignment.units)
+        placed = snapshot.forest.find_placement(assignment.units)
         if placed is not None:
-            domains(assignment, placed)
+            write_placement(assignment, placed)
             return
         assignment.mode = PREEMPT
-    alone = snapshot.forest.place(assignment.units, empty=True)
+    alone = snapshot.forest.find_placement(assignment.units, empty=True)
     if alone is None:
         assignment.mode, assignment.why = NONE, "no placement exists even on empty nodes"
         return
-    domains(assignment, alone)
+    write_placement(assignment, alone)
     names = {one.name for unit in assignment.units for one in unit.members}
     assignment.contested |= {
         (flavor, resource) for name in names for resource, flavor in assignment.pod_sets[name].flavors.items()
     }
 
 
-def domains(assignment: Assignment, placed: Mapping[str, Placed]) -> None:
+def write_placement(assignment: Assignment, placed: Mapping[str, Placed]) -> None:
     """Write a placement into the assignment."""
     for name, where in placed.items():
         assignment.pod_sets[name].domains = where
 
 
-def reduced(workload: Workload, step: int) -> dict[str, int]:
+def reduced_counts(workload: Workload, step: int) -> dict[str, int]:
     """Return the pods of each podset after `step` steps of partial admission (F7)."""
     spare = {one.name: max(0, one.count - one.minimum) for one in workload.pod_sets}
     total = sum(spare.values())

@@ -23,7 +23,7 @@ class Candidate:
     """Its queue and the cohorts between that and the common one; empty for the own queue."""
 
 
-def passes(policy: str, workload: Workload, candidate: Workload) -> bool:
+def policy_allows(policy: str, workload: Workload, candidate: Workload) -> bool:
     """Return whether a policy lets `workload` evict `candidate` (K9)."""
     if policy == "LowerPriority":
         return candidate.priority < workload.priority
@@ -33,48 +33,48 @@ def passes(policy: str, workload: Workload, candidate: Workload) -> bool:
     return policy == "Any"
 
 
-def order(workload: Workload, candidate: Workload) -> tuple[bool, bool, int, int, str, str]:
+def candidate_key(workload: Workload, candidate: Workload) -> tuple[bool, bool, int, int, str, str]:
     """Return the sort key of candidates (K10)."""
     own = candidate.queue == workload.queue
     return (not candidate.evicted, own, candidate.priority, -candidate.reserved, candidate.uid, candidate.name)
 
 
-def uses(candidate: Workload, contested: frozenset[FlavorResource]) -> bool:
+def uses_contested(candidate: Workload, contested: frozenset[FlavorResource]) -> bool:
     """Return whether a candidate uses a contested pair."""
     return any(candidate.usage.get(fr, 0) > 0 for fr in contested)
 
 
-def victims(
+def choose_victims(
     snapshot: Snapshot, workload: Workload, amounts: Amounts, contested: frozenset[FlavorResource], units: list[Unit]
 ) -> list[Workload] | None:
     """Return the victims that Kueue chooses, by the configured kind of preemption; None if none suffice."""
     queue = snapshot.queues[workload.queue]
 
-    def placed() -> bool:
-        return not units or snapshot.forest.placeable(units)
+    def is_placed() -> bool:
+        return not units or snapshot.forest.has_placement(units)
 
     if snapshot.config.fair:
-        return fair.victims(snapshot, workload, queue, amounts, contested, placed)
-    return _classical(snapshot, workload, queue, amounts, contested, placed)
+        return fair.fair_victims(snapshot, workload, queue, amounts, contested, is_placed)
+    return _classical_victims(snapshot, workload, queue, amounts, contested, is_placed)
 
 
-def _classical(
+def _classical_victims(
     snapshot: Snapshot,
     workload: Workload,
     queue: Queue,
     amounts: Amounts,
     contested: frozenset[FlavorResource],
-    placed: Callable[[], bool],
+    is_placed: Callable[[], bool],
 ) -> list[Workload] | None:
-    line = candidates(snapshot, workload, amounts, contested)
-    for borrowing in attempts(queue, line, contested):
-        solution = _attempt(snapshot, queue, amounts, contested, line, borrowing, placed)
+    line = classical_candidates(snapshot, workload, amounts, contested)
+    for borrowing in attempts_in_order(queue, line, contested):
+        solution = _attempt_preemption(snapshot, queue, amounts, contested, line, borrowing, is_placed)
         if solution:
             return solution
     return None
 
 
-def candidates(
+def classical_candidates(
     snapshot: Snapshot, workload: Workload, amounts: Amounts, contested: frozenset[FlavorResource]
 ) -> list[Candidate]:
     """Return the candidates in the order in which they are tried (P1 to P4)."""
@@ -82,18 +82,18 @@ def candidates(
     targets = []
     if queue.within != "Never":
         for one in queue.running.values():
-            if uses(one, contested) and passes(queue.within, workload, one):
+            if uses_contested(one, contested) and policy_allows(queue.within, workload, one):
                 targets.append(Candidate(one, SAME, []))
     if queue.reclaim != "Never":
-        for one, path, advantage in _elsewhere(snapshot, queue, amounts, contested):
-            if uses(one, contested) and passes(queue.reclaim, workload, one):
-                targets.append(Candidate(one, _kind(queue, workload, one, advantage), path))
+        for one, path, advantage in _candidates_elsewhere(snapshot, queue, amounts, contested):
+            if uses_contested(one, contested) and policy_allows(queue.reclaim, workload, one):
+                targets.append(Candidate(one, _kind_of_candidate(queue, workload, one, advantage), path))
     classes = {HIERARCHY: 0, NO_BORROW: 1, BORROW: 1, SAME: 2}
-    targets.sort(key=lambda c: (not c.workload.evicted, classes[c.kind], order(workload, c.workload)))
+    targets.sort(key=lambda c: (not c.workload.evicted, classes[c.kind], candidate_key(workload, c.workload)))
     return targets
 
 
-def _kind(queue: Queue, workload: Workload, one: Workload, advantage: bool) -> int:
+def _kind_of_candidate(queue: Queue, workload: Workload, one: Workload, advantage: bool) -> int:
     """Return the class of a candidate of another queue (P3)."""
     if advantage:
         return HIERARCHY
@@ -101,7 +101,7 @@ def _kind(queue: Queue, workload: Workload, one: Workload, advantage: bool) -> i
     return NO_BORROW if not queue.borrow or one.priority >= workload.priority or above else BORROW
 
 
-def _elsewhere(
+def _candidates_elsewhere(
     snapshot: Snapshot, queue: Queue, amounts: Amounts, contested: frozenset[FlavorResource]
 ) -> list[tuple[Workload, list[Node], bool]]:
     """Return workloads of other queues, the nodes below the common cohort, and whether P2 gives the advantage."""
@@ -109,7 +109,7 @@ def _elsewhere(
     targets = []
     rest, advantage, side = dict(amounts), False, queue.node
     while side.parent is not None:
-        advantage = advantage or all(side.within(fr, amount) for fr, amount in rest.items())
+        advantage = advantage or all(side.stays_within(fr, amount) for fr, amount in rest.items())
         rest = {fr: max(0, amount - side.local_available(fr)) for fr, amount in rest.items()}
         pending = [(child, [child]) for child in side.parent.children if child is not side]
         while pending:
@@ -123,9 +123,9 @@ def _elsewhere(
     return targets
 
 
-def attempts(queue: Queue, line: list[Candidate], contested: frozenset[FlavorResource]) -> list[bool]:
+def attempts_in_order(queue: Queue, line: list[Candidate], contested: frozenset[FlavorResource]) -> list[bool]:
     """Return the attempts in order: whether each lets the preemptor borrow (P5)."""
-    under = all(queue.node.used(fr) < queue.node.nominal.get(fr, 0) for fr in contested)
+    under = all(queue.node.usage_of(fr) < queue.node.nominal.get(fr, 0) for fr in contested)
     if all(one.kind == SAME for one in line) or (not queue.borrow and not under):
         return [True]
     if not queue.borrow and not any(one.kind == HIERARCHY for one in line):
@@ -133,23 +133,23 @@ def attempts(queue: Queue, line: list[Candidate], contested: frozenset[FlavorRes
     return [True, False]
 
 
-def _attempt(
+def _attempt_preemption(
     snapshot: Snapshot,
     queue: Queue,
     amounts: Amounts,
     contested: frozenset[FlavorResource],
     line: list[Candidate],
     borrowing: bool,
-    placed: Callable[[], bool],
+    is_placed: Callable[[], bool],
 ) -> list[Workload] | None:
     """Remove candidates until the request fits, then put back those that are not needed (P6, P7)."""
 
     def fits() -> bool:
-        if not snapshot.fits(queue, amounts):
+        if not snapshot.amounts_fit(queue, amounts):
             return False
-        if not borrowing and not all(queue.node.within(fr, amount) for fr, amount in amounts.items()):
+        if not borrowing and not all(queue.node.stays_within(fr, amount) for fr, amount in amounts.items()):
             return False
-        return placed()
+        return is_placed()
 
     evicted: list[Workload] = []
     try:
@@ -158,22 +158,22 @@ def _attempt(
                 continue
             if any(node.within_all(contested) for node in one.path):
                 continue
-            snapshot.remove(one.workload)
+            snapshot.remove_workload(one.workload)
             evicted.append(one.workload)
             if fits():
-                put_back(snapshot, evicted, fits)
+                put_back_unneeded(snapshot, evicted, fits)
                 return list(evicted)
         return None
     finally:
         for workload in reversed(evicted):
-            snapshot.restore(workload)
+            snapshot.restore_workload(workload)
 
 
-def put_back(snapshot: Snapshot, evicted: list[Workload], fits: Callable[[], bool]) -> None:
+def put_back_unneeded(snapshot: Snapshot, evicted: list[Workload], fits: Callable[[], bool]) -> None:
     """Put back removed workloads, the last but one first, each if the request still fits (P7, S8)."""
     for one in reversed(evicted[:-1]):
-        snapshot.restore(one)
+        snapshot.restore_workload(one)
         if fits():
             evicted.remove(one)
         else:
-            snapshot.remove(one)
+            snapshot.remove_workload(one)

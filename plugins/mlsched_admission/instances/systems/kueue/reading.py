@@ -29,9 +29,9 @@ MOST_PODS = 1_000_000
 def read_snapshot(by_kind: k8s.Objects) -> Snapshot:
     """Return the snapshot of these objects."""
     config = read_config(by_kind) or Config()
-    cohorts, queues = _nodes(by_kind)
+    cohorts, queues = _nodes_and_queues(by_kind)
     flavors = {one.needed("metadata", "name"): one for one in by_kind.get("ResourceFlavor", [])}
-    forest = _forest(by_kind, flavors)
+    forest = _forest_of_state(by_kind, flavors)
     for queue in queues.values():
         flavor_names = [flavor for _, names in queue.groups for flavor in names]
         queue.topologies_only = bool(flavor_names) and all(flavor in forest.levels for flavor in flavor_names)
@@ -40,36 +40,36 @@ def read_snapshot(by_kind: k8s.Objects) -> Snapshot:
     for entry in by_kind.get("Workload", []):
         if k8s.condition(entry, "Finished"):
             continue
-        one = _workload(entry, snapshot)
+        one = _workload_of_entry(entry, snapshot)
         if k8s.condition(entry, "QuotaReserved") and entry.get("status", "admission") is not None:
-            _reserve(entry, one, snapshot)
+            _fill_in_usage(entry, one, snapshot)
             placed += sum(pods for *_, pods in one.placements)
             if placed > MOST_PODS:
                 entry.fail(f"its pods and those before are more than {MOST_PODS}", "ask about a part of the cluster")
             snapshot.running[one.name] = one
-            snapshot.restore(one)
+            snapshot.restore_workload(one)
         else:
             snapshot.waiting[one.name] = one
-    admissible.check(snapshot, by_kind)
+    admissible.mark_inadmissible(snapshot, by_kind)
     return snapshot
 
 
 # --- queues and cohorts ----------------------------------------------------------------------------------------------
 
 
-def _nodes(by_kind: k8s.Objects) -> tuple[dict[str, Node], dict[str, Queue]]:
+def _nodes_and_queues(by_kind: k8s.Objects) -> tuple[dict[str, Node], dict[str, Queue]]:
     cohorts: dict[str, Node] = {}
     parents: dict[Node, str] = {}
     for entry in by_kind.get("Cohort", []):
         name = entry.needed("metadata", "name")
-        cohorts[name] = node = Node(name, False, weight=_weight(entry))
+        cohorts[name] = node = Node(name, False, weight=_fair_weight(entry))
         parents[node] = entry.text("spec", "parentName") or entry.text("spec", "parent")
-        quotas(node, entry)
+        read_quotas(node, entry)
     queues: dict[str, Queue] = {}
     for entry in by_kind.get("ClusterQueue", []):
         name = entry.needed("metadata", "name")
-        node = Node(name, True, weight=_weight(entry))
-        queues[name] = _queue(entry, node, quotas(node, entry))
+        node = Node(name, True, weight=_fair_weight(entry))
+        queues[name] = _queue_of_entry(entry, node, read_quotas(node, entry))
         parents[node] = entry.text("spec", "cohortName") or entry.text("spec", "cohort")
     for node, above in list(parents.items()):
         if above:
@@ -93,17 +93,17 @@ def _check_depth(node: Node) -> None:
             )
 
 
-def _weight(entry: Entry) -> Fraction:
+def _fair_weight(entry: Entry) -> Fraction:
     raw = entry.get("spec", "fairSharing", "weight")
     if raw is None:
         return Fraction(1)
-    weight = values.quantity(str(raw)) if type(raw) in (str, int, float) else None
+    weight = values.parse_quantity(str(raw)) if type(raw) in (str, int, float) else None
     if weight is None or weight < 0:
         entry.bad(("spec", "fairSharing", "weight"), raw, "expected a quantity >= 0")
     return weight
 
 
-def quotas(node: Node, entry: Entry) -> list[tuple[list[str], list[str]]]:
+def read_quotas(node: Node, entry: Entry) -> list[tuple[list[str], list[str]]]:
     """Read the quotas of a node; return its resource groups as (covered resources, flavors)."""
     groups = []
     for group in entry.entries("spec", "resourceGroups"):
@@ -123,7 +123,7 @@ def quotas(node: Node, entry: Entry) -> list[tuple[list[str], list[str]]]:
     return groups
 
 
-def _queue(entry: Entry, node: Node, groups: list[tuple[list[str], list[str]]]) -> Queue:
+def _queue_of_entry(entry: Entry, node: Node, groups: list[tuple[list[str], list[str]]]) -> Queue:
     preemption, fungibility = entry.under("spec", "preemption"), entry.under("spec", "flavorFungibility")
     threshold = preemption.get("borrowWithinCohort", "maxPriorityThreshold")
     checks = [*entry.texts("spec", "admissionChecks")]
@@ -132,9 +132,9 @@ def _queue(entry: Entry, node: Node, groups: list[tuple[list[str], list[str]]]) 
     return Queue(
         node.name,
         node,
-        within=_word(preemption, ("withinClusterQueue",), _POLICIES),
-        reclaim=_word(preemption, ("reclaimWithinCohort",), _POLICIES),
-        borrow=_word(preemption, ("borrowWithinCohort", "policy"), ("Never", "LowerPriority")) != "Never",
+        within=_word_in_field(preemption, ("withinClusterQueue",), _POLICIES),
+        reclaim=_word_in_field(preemption, ("reclaimWithinCohort",), _POLICIES),
+        borrow=_word_in_field(preemption, ("borrowWithinCohort", "policy"), ("Never", "LowerPriority")) != "Never",
         threshold=None if threshold is None else preemption.whole("borrowWithinCohort", "maxPriorityThreshold"),
         groups=groups,
         can_borrow_next=fungibility.text("whenCanBorrow", default="MayStopSearch") not in stops,
@@ -145,7 +145,7 @@ def _queue(entry: Entry, node: Node, groups: list[tuple[list[str], list[str]]]) 
     )
 
 
-def _word(entry: Entry, keys: tuple[str, ...], choices: tuple[str, ...]) -> str:
+def _word_in_field(entry: Entry, keys: tuple[str, ...], choices: tuple[str, ...]) -> str:
     word = entry.text(*keys, default="Never")
     if word not in choices:
         entry.bad(keys, word, f"expected one of {', '.join(choices)}")
@@ -155,13 +155,13 @@ def _word(entry: Entry, keys: tuple[str, ...], choices: tuple[str, ...]) -> str:
 # --- workloads -------------------------------------------------------------------------------------------------------
 
 
-def _workload(entry: Entry, snapshot: Snapshot) -> Workload:
+def _workload_of_entry(entry: Entry, snapshot: Snapshot) -> Workload:
     name = k8s.full_name(entry)
-    queued = k8s.when(entry, "metadata", "creationTimestamp") or 0
+    queued = k8s.time_of(entry, "metadata", "creationTimestamp") or 0
     evicted = k8s.condition(entry, "Evicted")
     if evicted is not None and evicted.text("reason") in ("PodsReadyTimeout", "AdmissionCheck"):
-        queued = k8s.when(evicted, "lastTransitionTime") or queued
-    workload = Workload(name, entry.text("metadata", "uid"), "", priority(entry, snapshot.config), queued)
+        queued = k8s.time_of(evicted, "lastTransitionTime") or queued
+    workload = Workload(name, entry.text("metadata", "uid"), "", priority_of(entry, snapshot.config), queued)
     workload.evicted = evicted is not None
     workload.gated = bool(entry.items("spec", "preemptionGates"))
     reclaimable = {one.needed("name"): one.whole("count", low=0) for one in entry.entries("status", "reclaimablePods")}
@@ -176,11 +176,11 @@ def _workload(entry: Entry, snapshot: Snapshot) -> Workload:
     return workload
 
 
-def priority(entry: Entry, config: Config) -> int:
+def priority_of(entry: Entry, config: Config) -> int:
     """Return the priority of a workload (K8); the boost counts only with its feature gate."""
     own = entry.whole("spec", "priority")
     boost = entry.mapping("metadata", "annotations").get(BOOST)
-    if boost is None or not config.gate("PriorityBoost", False):
+    if boost is None or not config.feature_enabled("PriorityBoost", False):
         return own
     if not boost.lstrip("-").isdecimal() or len(boost) > 10:
         entry.bad(("metadata", "annotations", BOOST), boost, "expected an integer")
@@ -197,14 +197,14 @@ def transformed(requests: Mapping[str, int], config: Config) -> dict[str, int]:
         amount = Fraction(requests[source], 1000 if source == "cpu" else 1)
         by = Fraction(requests.get(times, 0), 1000 if times == "cpu" else 1) if times else Fraction(1)
         for output, factor in factors.items():
-            more = (values.quantity(factor) or Fraction(0)) * math.ceil(amount) * math.ceil(by)
+            more = (values.parse_quantity(factor) or Fraction(0)) * math.ceil(amount) * math.ceil(by)
             result[output] = result.get(output, 0) + math.ceil(more * (1000 if output == "cpu" else 1))
         if not keep:
             result.pop(source, None)
     return result
 
 
-def _reserve(entry: Entry, one: Workload, snapshot: Snapshot) -> None:
+def _fill_in_usage(entry: Entry, one: Workload, snapshot: Snapshot) -> None:
     """Fill in the usage of an admitted workload (K2, K3) and its pods by domain."""
     one.queue = entry.needed("status", "admission", "clusterQueue")
     if one.queue not in snapshot.queues:
@@ -214,7 +214,7 @@ def _reserve(entry: Entry, one: Workload, snapshot: Snapshot) -> None:
             "add what `kubectl get clusterqueues -o json` prints",
         )
     reservation = k8s.condition(entry, "QuotaReserved")
-    one.reserved = 0 if reservation is None else k8s.when(reservation, "lastTransitionTime") or 0
+    one.reserved = 0 if reservation is None else k8s.time_of(reservation, "lastTransitionTime") or 0
     pod_counts = {part.name: part.count for part in one.pod_sets}
     for part in entry.entries("status", "admission", "podSetAssignments"):
         label, flavors = part.text("name", default="main"), part.mapping("flavors")
@@ -241,12 +241,12 @@ def _placements(part: Entry, flavors: Mapping[str, str], each: dict[str, int], f
 def domains_of(assignment: Entry) -> Iterator[tuple[list[str], int]]:
     """Yield (values by level, pods) of each domain, as v1beta1 or as v1beta2 writes them."""
     for one in assignment.entries("domains"):
-        yield one.texts("values"), _pods(one, "count")
+        yield one.texts("values"), _pod_count_in(one, "count")
     for one in assignment.entries("slices"):
         count = one.whole("domainCount", low=1)
         if count > MOST_PODS:
             one.bad(("domainCount",), count, f"expected at most {MOST_PODS}")
-        columns = [_values(column, count) for column in one.entries("valuesPerLevel")]
+        columns = [_values_of_level(column, count) for column in one.entries("valuesPerLevel")]
         counts = one.items("podCounts", "individual") or [one.get("podCounts", "universal")] * count
         if len(counts) != count or any(type(n) is not int or not 0 < n <= MOST_PODS for n in counts):
             one.bad(("podCounts",), one.get("podCounts"), f"must give the pods of each of its {count} domains")
@@ -254,14 +254,14 @@ def domains_of(assignment: Entry) -> Iterator[tuple[list[str], int]]:
             yield [column[index] for column in columns], counts[index]
 
 
-def _pods(one: Entry, key: str) -> int:
+def _pod_count_in(one: Entry, key: str) -> int:
     count = one.whole(key, low=0)
     if count > MOST_PODS:
         one.bad((key,), count, f"expected at most {MOST_PODS}")
     return count
 
 
-def _values(column: Entry, count: int) -> list[str]:
+def _values_of_level(column: Entry, count: int) -> list[str]:
     """Return a level's values, of which only what differs is written."""
     if column.get("universal") is not None:
         return [column.text("universal")] * count
@@ -276,7 +276,7 @@ def _values(column: Entry, count: int) -> list[str]:
 # --- nodes -----------------------------------------------------------------------------------------------------------
 
 
-def _forest(by_kind: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
+def _forest_of_state(by_kind: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
     topologies = {
         one.needed("metadata", "name"): [level.needed("nodeLabel") for level in one.entries("spec", "levels")]
         for one in by_kind.get("Topology", [])
@@ -297,14 +297,14 @@ def _forest(by_kind: k8s.Objects, flavors: Mapping[str, Entry]) -> Forest:
         if not topologies[topology]:
             flavor.fail(f"its topology {topology!r} has no levels", "correct its spec.levels")
         levels[name] = topologies[topology]
-    machines = k8s.machines(by_kind) if levels else {}
-    forest = Forest(levels, machines, flavors, _held(by_kind) if levels else {})
+    machines = k8s.machines_by_name(by_kind) if levels else {}
+    forest = Forest(levels, machines, flavors, _amounts_by_node(by_kind) if levels else {})
     forest.missing = missing
     return forest
 
 
-def _held(by_kind: k8s.Objects) -> dict[str, dict[str, int]]:
-    """Return what running pods outside of topology-aware scheduling hold on each node."""
+def _amounts_by_node(by_kind: k8s.Objects) -> dict[str, dict[str, int]]:
+    """Return the amounts of running pods outside of topology-aware scheduling on each node."""
     usage: dict[str, dict[str, int]] = {}
     for pod in by_kind.get("Pod", []):
         node = pod.text("spec", "nodeName")

@@ -39,7 +39,7 @@ class Constraint:
 def constraint(request: Entry, levels: list[str]) -> Constraint | None:
     """Return the constraint that a topology request states (T2, T3); None if the topology lacks a level."""
     lowest = len(levels) - 1
-    layers = [(one.text("topology"), one.whole("size", default=1, low=1)) for one in _layers(request)]
+    layers = [(one.text("topology"), one.whole("size", default=1, low=1)) for one in _slice_layers(request)]
     if not layers and request.text("podSetSliceRequiredTopology"):
         layers = [(request.text("podSetSliceRequiredTopology"), request.whole("podSetSliceSize", default=1, low=1))]
     level_names = [request.text("required"), request.text("preferred"), *(level for level, _ in layers)]
@@ -55,6 +55,6 @@ def constraint(request: Entry, levels: list[str]) -> Constraint | None:
     return Constraint(level, False, True, False, slice_level, slice_size, inner)
 
 
-def _layers(request: Entry) -> list[Entry]:
+def _slice_layers(request: Entry) -> list[Entry]:
     key = "podsetSliceRequiredTopologyConstraints"
     return list(request.entries(key if request.get(key) is not None else "podSetSliceRequiredTopologyConstraints"))

@@ -48,22 +48,22 @@ class Search:
             return None
         if not total:
             return {one.name: [] for one in unit.members}
-        tops = self._count()
+        tops = self._count_domains()
         leaders = 1 if self.leader else 0
-        choice = self._level(tops, constraint.level, total // constraint.slice_size, leaders)
+        choice = self._best_level(tops, constraint.level, total // constraint.slice_size, leaders)
         if choice is None:
             return None
         level, domains = choice
-        current = self._take(domains, total, leaders, constraint.slice_size)
+        current = self._take_domains(domains, total, leaders, constraint.slice_size)
         while level < len(self.levels) - 1:
             if level < constraint.slice_level:
                 lower = [child for domain in current for child in domain.children]
-                current = self._take(self._sorted(lower, leaders), total, leaders, constraint.slice_size)
+                current = self._take_domains(self._sort_domains(lower, leaders), total, leaders, constraint.slice_size)
             else:
                 parts = []
                 for domain in current:
-                    lower = self._sorted(domain.children, domain.leader)
-                    parts += self._take(lower, domain.pods, domain.leader, 1)
+                    lower = self._sort_domains(domain.children, domain.leader)
+                    parts += self._take_domains(lower, domain.pods, domain.leader, 1)
                 current = parts
             level += 1
         placed = {self.workers.name: [(domain.values, domain.pods) for domain in current if domain.pods]}
@@ -75,7 +75,7 @@ class Search:
 
     # --- phase 1: pods that fit in each domain (T2) ------------------------------------------------------------------
 
-    def _count(self) -> list[Domain]:
+    def _count_domains(self) -> list[Domain]:
         """Return the domains of the highest level, with counts in all below."""
         able, each = self.able[self.workers.name], self.unit.each[self.workers.name]
         led = self.able[self.leader.name] if self.leader else ()
@@ -98,16 +98,16 @@ class Search:
             elif self.leader:
                 leaf.pods_led = 0
         for top in tops.values():
-            self._sum(top, 0)
+            self._sum_children(top, 0)
         return [tops[key] for key in sorted(tops)]
 
-    def _sum(self, domain: Domain, level: int) -> None:
+    def _sum_children(self, domain: Domain, level: int) -> None:
         """Sum up the children; slices count from the slice level on, inner slices round down."""
         constraint = self.asked
         assert constraint is not None
         if domain.children:
             for child in domain.children:
-                self._sum(child, level + 1)
+                self._sum_children(child, level + 1)
             domain.pods = sum(child.pods for child in domain.children)
             domain.slices = sum(child.slices for child in domain.children)
             leading = [child for child in domain.children if child.leader]
@@ -125,7 +125,7 @@ class Search:
 
     # --- phase 2: which domains (T3 to T5) ---------------------------------------------------------------------------
 
-    def _sorted(self, domains: list[Domain], leaders: int) -> list[Domain]:
+    def _sort_domains(self, domains: list[Domain], leaders: int) -> list[Domain]:
         """Order domains: more slices first (fewer if least free), then fewer pods, then names (T3)."""
         constraint = self.asked
         assert constraint is not None
@@ -134,30 +134,30 @@ class Search:
             return sorted(domains, key=lambda d: (-d.leader, sign * d.slices_led, d.pods_led, d.values))
         return sorted(domains, key=lambda d: (sign * d.slices, d.pods, d.values))
 
-    def _level(self, tops: list[Domain], level: int, slices: int, leaders: int) -> tuple[int, list[Domain]] | None:
-        """Return the level and its domains that hold all slices (T4)."""
+    def _best_level(self, tops: list[Domain], level: int, slices: int, leaders: int) -> tuple[int, list[Domain]] | None:
+        """Return the level and its domains with room for all slices (T4)."""
         constraint = self.asked
         assert constraint is not None
         domains = tops
         for _ in range(level):
             domains = [child for domain in domains for child in domain.children]
-        line = self._sorted(domains, leaders)
+        line = self._sort_domains(domains, leaders)
         if not line:
             return None
-        enough = [d for d in line if self._holds(d, slices, leaders)]
+        enough = [d for d in line if self._holds_all(d, slices, leaders)]
         if enough:
             return level, [min(enough, key=lambda d: d.slices_led if leaders else d.slices)]
         if constraint.required:
             return None
         if constraint.climbs and level > 0:
-            return self._level(tops, level - 1, slices, leaders)
+            return self._best_level(tops, level - 1, slices, leaders)
         choice: list[Domain] = []
         if leaders:
             first = next((d for d in line if d.leader), None)
             if first is None:
                 return None
             choice, slices = [first], slices - first.slices_led
-            line = self._sorted([d for d in line if d is not first], 0)
+            line = self._sort_domains([d for d in line if d is not first], 0)
         rest = [d for d in line if d.slices > 0]
         while slices > 0 and rest:
             able = [] if constraint.least_free else [d for d in rest if d.slices >= slices]
@@ -168,10 +168,10 @@ class Search:
         return None if slices > 0 else (level, choice)
 
     @staticmethod
-    def _holds(domain: Domain, slices: int, leaders: int) -> bool:
+    def _holds_all(domain: Domain, slices: int, leaders: int) -> bool:
         return (domain.leader > 0 and domain.slices_led >= slices) if leaders else domain.slices >= slices
 
-    def _take(self, domains: list[Domain], pods: int, leaders: int, size: int) -> list[Domain]:
+    def _take_domains(self, domains: list[Domain], pods: int, leaders: int, size: int) -> list[Domain]:
         """Take the fewest domains in order, and fix the pods of each; the last is the smallest sufficient one."""
         constraint = self.asked
         assert constraint is not None
@@ -189,7 +189,7 @@ class Search:
             first.pods, first.leader = min(led(first), pods), 1
             pods -= first.pods
             choice.append(first)
-            rest = self._sorted(rest, 0)
+            rest = self._sort_domains(rest, 0)
         while pods > 0 and rest:
             one = rest[0]
             if amount(one) >= pods and not constraint.least_free:

@@ -29,7 +29,7 @@ class Config:
     excluded: tuple[str, ...] = ()
     block_admission: bool = False
 
-    def gate(self, name: str, default: bool) -> bool:
+    def feature_enabled(self, name: str, default: bool) -> bool:
         """Return whether a feature gate is on."""
         return self.gates.get(name, default)
 
@@ -118,33 +118,33 @@ class Snapshot:
     known: dict[str, Any] = field(default_factory=dict)
     """Workload -> what `cycle.nominated` found on this snapshot."""
 
-    def remove(self, workload: Workload) -> None:
+    def remove_workload(self, workload: Workload) -> None:
         """Take a running workload out."""
         queue = self.queues[workload.queue]
         del queue.running[workload.name]
-        queue.node.add(workload.usage, -1)
-        self.forest.count(workload.placements, -1)
+        queue.node.add_usage(workload.usage, -1)
+        self.forest.count_placements(workload.placements, -1)
 
-    def restore(self, workload: Workload) -> None:
+    def restore_workload(self, workload: Workload) -> None:
         """Put a running workload back."""
         queue = self.queues[workload.queue]
         queue.running[workload.name] = workload
-        queue.node.add(workload.usage)
-        self.forest.count(workload.placements)
+        queue.node.add_usage(workload.usage)
+        self.forest.count_placements(workload.placements)
 
     @contextlib.contextmanager
-    def without(self, workloads: Iterable[Workload]) -> Iterator[None]:
+    def without_workloads(self, workloads: Iterable[Workload]) -> Iterator[None]:
         """Take workloads out for a while."""
         by_name = {one.name: one for one in workloads}
         leaving = [one for one in by_name.values() if one.name in self.queues[one.queue].running]
         for one in leaving:
-            self.remove(one)
+            self.remove_workload(one)
         try:
             yield
         finally:
             for one in reversed(leaving):
-                self.restore(one)
+                self.restore_workload(one)
 
-    def fits(self, queue: Queue, amounts: Mapping[FlavorResource, int]) -> bool:
+    def amounts_fit(self, queue: Queue, amounts: Mapping[FlavorResource, int]) -> bool:
         """Return whether the amounts fit in the queue, borrowing included."""
         return all(amount <= queue.node.available(fr) for fr, amount in amounts.items())
