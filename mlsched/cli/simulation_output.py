@@ -14,6 +14,7 @@ from mlsched.benchmark import html
 from mlsched.benchmark.text_table import PREAMBLE, to_latex, to_markdown
 from mlsched.cli import problems
 from mlsched.cli.output import ChecksFailed, emit, number, say
+from mlsched.cli.simulation_report import Report, unit_of
 from mlsched.cli.simulation_runs import (
     PolicyRun,
     RunOptions,
@@ -24,18 +25,16 @@ from mlsched.cli.simulation_runs import (
     weights_name,
 )
 from mlsched.cli.simulation_tables import (
-    Report,
     about,
     as_data,
     blocks,
-    divisor_of,
     flatten_measures,
     line_name,
     measures_of,
     render_report,
-    unit_of,
     why_not,
 )
+from mlsched.cli.simulation_windows import divisor_of
 from mlsched.cli.simulation_workloads import Scenarios, WindowOptions, WorkloadOptions, scenarios
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput

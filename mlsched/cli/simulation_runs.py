@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from mlsched import api
 from mlsched.benchmark.formats import gap
@@ -28,6 +28,8 @@ LOSS_NOTE = (
     "least so much, since the reference has a better one (0 %: it has none); at most so much, since no schedule is "
     "below the reference's bound, which was searched for longer than the run's own."
 )
+#: Entry of a policy in a scenario, as plain JSON data: its run's options and measures, or the reason that prevented it.
+Entry: TypeAlias = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,11 +147,11 @@ def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: A
 
 def describe(
     policy_run: PolicyRun, time_limit: float | None, windows: WindowOptions, references: list[Any], parts: bool
-) -> dict[str, Any]:
+) -> Entry:
     """Return the entry of a policy in a scenario: the measures of its run, or the reason that prevented it.
 
     Args:
-        one: The policy and its run.
+        policy_run: The policy and its run.
         time_limit: Wall seconds of exact searches.
         windows: Windows to measure.
         references: Checked references.
@@ -180,7 +182,7 @@ def describe(
     }
 
 
-def _window_measures(run: Run, windows: WindowOptions) -> dict[str, Any]:
+def _window_measures(run: Run, windows: WindowOptions) -> Entry:
     """Return the measures of each window, and those of groups of all jobs of these windows."""
     view = run.windows()
     parts = windows.parts(run.workload)
@@ -193,7 +195,7 @@ def _window_measures(run: Run, windows: WindowOptions) -> dict[str, Any]:
     }
 
 
-def _bound_entry(run: Run) -> dict[str, Any]:
+def _bound_entry(run: Run) -> Entry:
     """Return the bound of the workload and the gaps of the run to it; empty without a bound."""
     if run.simulation.bound is None:
         return {}
@@ -222,7 +224,7 @@ def weights_name(weights: str) -> str:
     return "total_jct" if weights == "jobs" else f"completion times by {weights}"
 
 
-def gap_notes(ran: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def gap_notes(ran: Sequence[Entry]) -> tuple[str, ...]:
     """Return the notes that explain gaps to bounds and references, and name the policies of each bound."""
     policies_by_bound: dict[str, list[str]] = {}
     for entry in ran:
@@ -236,7 +238,7 @@ def gap_notes(ran: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     return notes + (LOSS_NOTE,) * any(entry.get("losses") for entry in ran)
 
 
-def regret_lines(entry: dict[str, Any]) -> dict[str, str]:
+def regret_lines(entry: Entry) -> dict[str, str]:
     """Return the regret interval of a run by line name, for each reference."""
     lines = {}
     for weights, loss in entry.get("losses", {}).items():
@@ -245,7 +247,7 @@ def regret_lines(entry: dict[str, Any]) -> dict[str, str]:
     return lines
 
 
-def regret_rows(entries: Sequence[dict[str, Any]]) -> list[list[str]]:
+def regret_rows(entries: Sequence[Entry]) -> list[list[str]]:
     """Return the regret intervals of several runs: one row per line name."""
     columns = [regret_lines(entry) for entry in entries]
     names = dict.fromkeys(name for column in columns for name in column)
