@@ -39,7 +39,7 @@ from mlsched_papers.claim import estimate
 from mlsched_papers.trainings import over_trainings
 from mlsched_papers.view import change
 from mlsched_training import recipe
-from mlsched_training._torch import repeatable
+from mlsched_training._torch import repeatable_numbers
 from mlsched_training.trainer import CHECKPOINT
 
 #: Column -> entry of a curve.
@@ -200,7 +200,7 @@ def cost(policy: str, several: list[Weights], iterations: int = 3) -> list[str]:
     chosen, ends_ = recipe(policy), []
     for weights, at in ((several[0], 0), (several[0], 1)):
         params = chosen.resolve(weights.card["recipe"])
-        with repeatable():
+        with repeatable_numbers():
             learner = chosen.learner(params, weights.card["seed"], "cpu")
             if at:
                 state = {k.removeprefix("state/"): v for k, v in weights.tensors.items() if k.startswith("state/")}

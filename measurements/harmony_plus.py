@@ -39,7 +39,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.instances.placement.gavel import generate_measured, read_gavel
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched_training.placement._plus_history import fit, synthetic
+from mlsched_training.placement._plus_history import fit_tables, synthetic_instances
 
 SIZES = ("6x5", "10x8-contended", "rack-30x10")
 #: Deterministic work of the exact solver.
@@ -132,7 +132,7 @@ def gaps_at(size: str, seeds: int, kept: Kept, weights: list[str]) -> tuple[dict
 
 def with_history(draw: Any, path: Path) -> tuple[str, float]:
     """The shipped network with a speed model of a history of another cluster, as a file, and the model's error."""
-    tensors, types, error = fit(np.random.default_rng(0), HISTORY, draw)
+    tensors, types, error = fit_tables(np.random.default_rng(0), HISTORY, draw)
     shipped = of("harmony-plus", "placement")
     data = {**shipped.card["data"], "models": list(types)}
     write(path, Weights({**shipped.tensors, **tensors}, {**shipped.card, "data": data}))
@@ -149,7 +149,7 @@ def other(gavel: str, optima: Optima, folder: Path) -> dict[str, Any]:
     """The table of gaps under other interference."""
     rows = []
     for kind in ("linear", "quadratic", *GPUS):
-        draw = gavel_draw(gavel, kind) if kind in GPUS else synthetic(kind)
+        draw = gavel_draw(gavel, kind) if kind in GPUS else synthetic_instances(kind)
         weights, error = with_history(draw, folder / f"{kind}.safetensors")
         for contention in (0.8, 1.0):
             drawn = list(instances(kind, contention, 20, gavel))

@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 from mlsched.core.errors import InvalidInput
-from mlsched_training._torch import repeatable
+from mlsched_training._torch import repeatable_numbers
 from mlsched_training.taskgraph._reward import Reward
 from mlsched_training.taskgraph.mlf_rl import RECIPE
 
@@ -31,7 +31,7 @@ def judged(weights: dict[str, float], arguments: argparse.Namespace) -> float:
     """The best validation reward, by the paper's weights, of a training with these."""
     given = dict(text.split("=", 1) for text in arguments.set)
     params = RECIPE.resolve({**given, **weights})
-    with repeatable():
+    with repeatable_numbers():
         learner: Any = RECIPE.learner(params, arguments.seed, "cpu")
         learner.judge = Reward()
         best = learner.validate().score

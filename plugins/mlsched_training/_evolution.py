@@ -55,10 +55,10 @@ class Cma:
         moves = length / (1 - keep ** (2 * self.generation)) ** 0.5 < 1.4 + 2 / (n + 1)
         keep = 1 - self.rate_path
         self.path = keep * self.path + moves * ((1 - keep**2) * self.mu) ** 0.5 * step
-        lost = (1 - moves) * (1 - keep**2)
+        lost_share = (1 - moves) * (1 - keep**2)
         self.covariance = (
             (1 - self.rate_one - self.rate_mu) * self.covariance
-            + self.rate_one * (np.outer(self.path, self.path) + lost * self.covariance)
+            + self.rate_one * (np.outer(self.path, self.path) + lost_share * self.covariance)
             + self.rate_mu * (steps.T * self.share) @ steps
         )
         self.sigma *= float(np.exp(min(1.0, self.rate_sigma / self.damping * (length - 1))))

@@ -104,8 +104,8 @@ def recipes() -> dict[str, Recipe]:
         if folder.name in registry().problems:
             package = importlib.import_module(f"{here.__name__}.{folder.name}")
             for module in pkgutil.iter_modules(package.__path__):
-                loaded = None if module.name.startswith("_") else f"{package.__name__}.{module.name}"
-                one = getattr(importlib.import_module(loaded), "RECIPE", None) if loaded else None
+                module_name = None if module.name.startswith("_") else f"{package.__name__}.{module.name}"
+                one = getattr(importlib.import_module(module_name), "RECIPE", None) if module_name else None
                 if isinstance(one, Recipe):
                     recipes_by_name[one.policy] = one
     return recipes_by_name
@@ -114,6 +114,8 @@ def recipes() -> dict[str, Recipe]:
 def recipe(policy: str) -> Recipe:
     """Return the recipe of a policy, or raise UnknownName."""
     if policy not in recipes():
-        known = sorted(recipes())
-        raise UnknownName(f"no policy '{policy}' to train{did_you_mean(policy, known)}; there are {', '.join(known)}")
+        policies = sorted(recipes())
+        raise UnknownName(
+            f"no policy '{policy}' to train{did_you_mean(policy, policies)}; there are {', '.join(policies)}"
+        )
     return recipes()[policy]

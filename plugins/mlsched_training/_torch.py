@@ -12,7 +12,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 
 
-def torch() -> Any:
+def torch_module() -> Any:
     """Return the torch module, or raise InvalidInput with the remedy."""
     try:
         return importlib.import_module("torch")
@@ -22,7 +22,7 @@ def torch() -> Any:
 
 def choose_device(name: str) -> str:
     """Return "cpu" or "cuda"; "auto" selects the GPU if one is present."""
-    module = torch()
+    module = torch_module()
     if name == "auto":
         return "cuda" if module.cuda.is_available() else "cpu"
     if name not in ("cpu", "cuda") or (name == "cuda" and not module.cuda.is_available()):
@@ -31,7 +31,7 @@ def choose_device(name: str) -> str:
 
 
 @contextlib.contextmanager
-def repeatable() -> Iterator[None]:
+def repeatable_numbers() -> Iterator[None]:
     """Limit torch and NumPy to one thread within the block, and restore torch's random state after it.
 
     Sums over several threads may differ in the last bit. On such small products, several threads also take several
@@ -39,7 +39,7 @@ def repeatable() -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
-    module = torch()
+    module = torch_module()
     threads = module.get_num_threads()
     module.set_num_threads(1)
     try:
@@ -51,7 +51,7 @@ def repeatable() -> Iterator[None]:
 
 def seed_torch(*words: int) -> None:
     """Seed torch's random numbers from several words."""
-    torch().manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> np.uint64(1)))
+    torch_module().manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
 
 def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
 
 def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
     """Restore the layers from a `layer_state`."""
-    module = torch()
+    module = torch_module()
     with module.no_grad():
         for name, layer in layers.items():
             layer.weight.copy_(module.from_numpy(state[f"{name}.weight"].copy()))
@@ -76,16 +76,16 @@ def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:
     """Return the state of Adam as arrays by name."""
     state = {}
     for k, p in enumerate(parameters):
-        held = optimiser.state.get(p, {})
+        moments = optimiser.state.get(p, {})
         for name in ("step", "exp_avg", "exp_avg_sq"):
-            if name in held:
-                state[f"adam.{k}.{name}"] = held[name].detach().cpu().numpy().astype(np.float32).reshape(-1)
+            if name in moments:
+                state[f"adam.{k}.{name}"] = moments[name].detach().cpu().numpy().astype(np.float32).reshape(-1)
     return state
 
 
 def restore_adam(optimiser: Any, parameters: list[Any], state: dict[str, Any]) -> None:
     """Restore Adam from an `adam_state`."""
-    module = torch()
+    module = torch_module()
     for k, p in enumerate(parameters):
         if f"adam.{k}.step" in state:
             optimiser.state[p] = {

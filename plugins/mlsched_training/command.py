@@ -67,13 +67,15 @@ def train(
 
     target = output or Path(f"{policy}.safetensors")
     total = iterations or training.recipe(policy).iterations
-    given = settings(option or [], "--set")
+    parameters = settings(option or [], "--set")
     own = {"iterations", "seed", "output", "resume", "device", "progress", "policy", "until_trained", "cpu_limit"}
-    if reserved := sorted(own & set(given)):
-        raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0].replace('_', '-')}")
-    way_on = _way_on(training.checkpoint_of(target), resume)
+    if own_parameters := sorted(own & set(parameters)):
+        raise InvalidInput(
+            f"--set {own_parameters[0]}: has an option of its own, --{own_parameters[0].replace('_', '-')}"
+        )
+    way_on = _resume_hint(training.checkpoint_of(target), resume)
     with resume_hint(way_on), progress(f"training {policy}", float(total)) as update:
-        done = training.train(
+        result = training.train(
             policy,
             iterations=iterations,
             seed=seed,
@@ -83,54 +85,54 @@ def train(
             until_trained=until_trained,
             cpu_limit=cpu_limit,
             progress=lambda k, n, best: update(float(k)),
-            **given,
+            **parameters,
         )
     if plot is not None:
         from mlsched.benchmark import plots
         from mlsched_training.picture import training_picture
 
-        plots.save(training_picture(policy, done.curve, done.weights.card["scores"]), plot)
-    emit(as_json, lambda: _document(target, done), lambda: _render(target, done))
+        plots.save(training_picture(policy, result.curve, result.weights.card["scores"]), plot)
+    emit(as_json, lambda: _result_document(target, result), lambda: _result_lines(target, result))
 
 
-def _way_on(checkpoint: Path, resume: bool) -> Callable[[], str]:
+def _resume_hint(checkpoint: Path, resume: bool) -> Callable[[], str]:
     """Return a function for the hint after an interrupt; it ignores the checkpoint of an earlier training."""
 
-    def written() -> int:
+    def is_written() -> int:
         return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
 
-    before = 0 if resume else written()
+    before = 0 if resume else is_written()
 
-    def say() -> str:
-        if written() == before:
+    def say_hint() -> str:
+        if is_written() == before:
             return "nothing is kept: a checkpoint is written at every validation"
         return f"the training until its last validation is in {checkpoint}; the same command with --resume goes on"
 
-    return say
+    return say_hint
 
 
-def _document(target: Path, done: Any) -> dict[str, Any]:
+def _result_document(target: Path, result: Any) -> dict[str, Any]:
     return {
         "output": str(target),
-        "card": {k: v for k, v in done.weights.card.items() if k != "curve"},
-        "trained": done.trained,
-        "curve": done.curve,
-        "cpu_seconds": done.cpu_seconds,
-        "cpu_seconds_an_iteration": done.cpu_seconds / done.iterations_run,
+        "card": {k: v for k, v in result.weights.card.items() if k != "curve"},
+        "trained": result.trained,
+        "curve": result.curve,
+        "cpu_seconds": result.cpu_seconds,
+        "cpu_seconds_an_iteration": result.cpu_seconds / result.iterations_run,
     }
 
 
-def _render(target: Path, done: Any) -> list[Any]:
-    card = done.weights.card
+def _result_lines(target: Path, result: Any) -> list[Any]:
+    card = result.weights.card
     scores = card["scores"]
     rows = [
         ["validation score of the weights kept", number(scores["validation"])],
         ["  of the untrained policy", number(scores["untrained_validation"])],
         ["  found at iteration", number(scores["best_iteration"])],
         ["iterations", number(card["iterations"])],
-        *_parts(done.curve),
-        *([] if done.trained is None else [["the recipe's criterion is met", "yes" if done.trained else "no"]]),
-        ["CPU seconds per iteration, this call", number(done.cpu_seconds / done.iterations_run)],
+        *_parts_of_reward(result.curve),
+        *([] if result.trained is None else [["the recipe's criterion is met", "yes" if result.trained else "no"]]),
+        ["CPU seconds per iteration, this call", number(result.cpu_seconds / result.iterations_run)],
     ]
     return [table("", [card["policy"], ""], rows), f"written to {target}; use it as {card['policy']}:weights={target}"]
 
@@ -146,7 +148,7 @@ _PARTS = {
 }
 
 
-def _parts(curve: list[dict[str, float]]) -> list[list[str]]:
+def _parts_of_reward(curve: list[dict[str, float]]) -> list[list[str]]:
     """Return the parts of the reward at the last validation that has them."""
     last = next((entry for entry in reversed(curve) if "validation" in entry), {})
     return [[title, number(last[name])] for name, title in _PARTS.items() if name in last]

@@ -34,10 +34,10 @@ def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: 
     names.sort(key=lambda name: name != "validation")
     columns = min(COLUMNS, max(1, len(names)))
     rows = -(-max(1, len(names)) // columns)
-    made, axes = plots.figure(width=WIDTH * columns, height=HEIGHT * rows, columns=columns, rows=rows)
+    figure, axes = plots.figure(width=WIDTH * columns, height=HEIGHT * rows, columns=columns, rows=rows)
     for ax, name in zip(axes, names, strict=False):
         points = np.array([(entry["iteration"], entry[name]) for entry in curve if name in entry], dtype=float)
-        _panel(ax, name, points)
+        _draw_panel(ax, name, points)
         if name == "validation":
             _mark_scores(ax, scores)
         ax.set(xlabel="iteration", xlim=(0, 1.02 * max((entry["iteration"] for entry in curve), default=1)))
@@ -45,12 +45,12 @@ def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: 
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 5), useMathText=True)
     for ax in axes[len(names) :]:
         ax.set_visible(False)
-    made.suptitle(f"training of {policy}", fontsize=plots.TEXT + 1)
-    plots.finish(made)
-    return made
+    figure.suptitle(f"training of {policy}", fontsize=plots.TEXT + 1)
+    plots.finish(figure)
+    return figure
 
 
-def _title(name: str) -> str:
+def _title_of_figure(name: str) -> str:
     """Return the name of a figure in words, with its unit after a comma."""
     if name == "validation":
         return "validation score (less is better)"
@@ -58,9 +58,9 @@ def _title(name: str) -> str:
     return f"{words}, s" if name.endswith("_s") else words
 
 
-def _panel(ax: Any, name: str, points: Any) -> None:
+def _draw_panel(ax: Any, name: str, points: Any) -> None:
     """Draw a figure; a line of many points is drawn faintly behind its moving mean."""
-    ax.set_title(_title(name), fontsize="medium")
+    ax.set_title(_title_of_figure(name), fontsize="medium")
     xs, ys = points[:, 0], points[:, 1]
     if len(xs) <= SMOOTHED:
         ax.plot(xs, ys, marker="o", markersize=3, color=plots.COLOURS[0])
@@ -76,7 +76,7 @@ def _panel(ax: Any, name: str, points: Any) -> None:
 
 def _mark_scores(ax: Any, scores: Mapping[str, float]) -> None:
     """Mark the score of the returned weights and that of the untrained policy."""
-    at, kept, untrained = (scores[name] for name in ("best_iteration", "validation", "untrained_validation"))
-    ax.plot(at, kept, "*", color=plots.COLOURS[1], markersize=11, label=f"kept: {kept:.5g}, iteration {at}")
+    at, best, untrained = (scores[name] for name in ("best_iteration", "validation", "untrained_validation"))
+    ax.plot(at, best, "*", color=plots.COLOURS[1], markersize=11, label=f"kept: {best:.5g}, iteration {at}")
     ax.axhline(untrained, color="#444444", linestyle="--", linewidth=1, label=f"untrained: {untrained:.5g}")
     ax.legend(fontsize="small", frameon=False)

@@ -23,7 +23,7 @@ from mlsched.core.safe_open import target_of
 from mlsched.core.versions import versions
 from mlsched.learned.weights import KIND, VERSION, Weights, read, write
 from mlsched_training._recipe import Learner, Recipe, recipe
-from mlsched_training._torch import choose_device, repeatable
+from mlsched_training._torch import choose_device, repeatable_numbers
 
 CHECKPOINT = "mlsched.checkpoint"
 Curve = list[dict[str, float]]
@@ -92,12 +92,12 @@ def train(
         InvalidInput: An argument is invalid, or the validation score is not finite.
         UnknownName: The policy or a parameter is unknown.
     """
-    chosen = recipe(policy)
-    settings = chosen.resolve(params)
-    total = chosen.iterations if iterations is None else iterations
+    chosen_recipe = recipe(policy)
+    settings = chosen_recipe.resolve(params)
+    total = chosen_recipe.iterations if iterations is None else iterations
     if until_trained is None:
-        until_trained = iterations is None and chosen.trained is not None
-    if until_trained and chosen.trained is None:
+        until_trained = iterations is None and chosen_recipe.trained is not None
+    if until_trained and chosen_recipe.trained is None:
         raise InvalidInput(f"until_trained: the recipe of {policy} has no criterion; give iterations instead")
     if resume and output is None:
         raise InvalidInput("resume: needs the output beside the checkpoint")
@@ -105,12 +105,12 @@ def train(
         target_of(output)
         target_of(checkpoint_of(output))
     where = choose_device(device)
-    started = time.process_time()
-    with repeatable(), contextlib.ExitStack() as ends_with:
-        learner = chosen.learner(settings, seed, where)
+    start_time = time.process_time()
+    with repeatable_numbers(), contextlib.ExitStack() as ends_with:
+        learner = chosen_recipe.learner(settings, seed, where)
         if isinstance(learner, contextlib.AbstractContextManager):
             ends_with.enter_context(learner)
-        run = _Run(chosen, settings, seed, learner)
+        run = _Run(chosen_recipe, settings, seed, learner)
         if resume:
             run.resume(checkpoint_of(os.fspath(output or "")))
         before = len(run.curve)
@@ -119,22 +119,22 @@ def train(
         if not before:
             run.validate(0)
         for k in range(before + 1, total + 1):
-            run.curve.append({"iteration": k, **_rounded(run.learner.improve(k))})
+            run.curve.append({"iteration": k, **_rounded_figures(run.learner.improve(k))})
             ends = False
-            if k % chosen.every(settings) == 0 or k == total:
+            if k % chosen_recipe.every(settings) == 0 or k == total:
                 run.validate(k)
                 if output is not None:
                     run.save(Path(output))
-                spent = time.process_time() - started
-                ends = (until_trained and bool(run.trained)) or (cpu_limit is not None and spent >= cpu_limit)
+                cpu_seconds = time.process_time() - start_time
+                ends = (until_trained and bool(run.trained)) or (cpu_limit is not None and cpu_seconds >= cpu_limit)
             if progress is not None:
                 progress(k, total, run.best_score)
             if ends:
                 break
-    return Training(run.result(), run.curve, time.process_time() - started, len(run.curve) - before, run.trained)
+    return Training(run.result(), run.curve, time.process_time() - start_time, len(run.curve) - before, run.trained)
 
 
-def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
+def _rounded_figures(figures: Mapping[str, float]) -> dict[str, float]:
     """Round to six significant digits, because the curve is part of every weights file."""
     return {name: float(f"{value:.6g}") for name, value in figures.items()}
 
@@ -142,8 +142,8 @@ def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
 class _Run:
     """Training in progress."""
 
-    def __init__(self, chosen: Recipe, settings: Any, seed: int, learner: Learner) -> None:
-        self.recipe, self.settings, self.seed, self.learner = chosen, settings, seed, learner
+    def __init__(self, recipe: Recipe, settings: Any, seed: int, learner: Learner) -> None:
+        self.recipe, self.settings, self.seed, self.learner = recipe, settings, seed, learner
         self.curve: Curve = []
         self.best: dict[str, Any] = {}
         self.best_score, self.best_at, self.first_score, self.best_meets = math.inf, 0, math.inf, False
@@ -166,7 +166,7 @@ class _Run:
             self.first_score = validation.score
         else:
             self.curve[-1]["validation"] = validation.score
-            self.curve[-1] |= {f"validation_{name}": v for name, v in _rounded(validation.figures).items()}
+            self.curve[-1] |= {f"validation_{name}": v for name, v in _rounded_figures(validation.figures).items()}
         if (not validation.meets, validation.score) < (not self.best_meets, self.best_score) or not self.best:
             self.best = {k: v.copy() for k, v in self.learner.weights().items()}
             self.best_score, self.best_at, self.best_meets = validation.score, iteration, validation.meets
@@ -178,7 +178,7 @@ class _Run:
             "version": VERSION,
             "policy": self.recipe.policy,
             "problem": self.recipe.problem,
-            "recipe": _settings(self.settings),
+            "recipe": _settings_of_params(self.settings),
             "seed": self.seed,
             "iterations": len(self.curve),
             "data": self.recipe.data(self.settings),
@@ -225,7 +225,7 @@ class _Run:
         )
 
 
-def _settings(params: Any) -> dict[str, Any]:
+def _settings_of_params(params: Any) -> dict[str, Any]:
     """Return a recipe's parameters, except paths of files (metadata `card` False)."""
     fields = dataclasses.fields(params)
     return {f.name: getattr(params, f.name) for f in fields if f.metadata.get("card", True)}

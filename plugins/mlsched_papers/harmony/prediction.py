@@ -22,8 +22,8 @@ from mlsched.simulation.placement.board import NOBODY
 from mlsched_papers.harmony import paper
 from mlsched_papers.harmony.grid import TESTBED, Grid
 from mlsched_papers.harmony.studies import NAMES
-from mlsched_training.placement.harmony_speeds import speeds
-from mlsched_training.placement.history import placement, slowdowns
+from mlsched_training.placement.harmony_speeds import reward_model_of
+from mlsched_training.placement.history import measured_slowdowns, random_placement
 
 #: Label -> LIF's regressors.
 METHODS = {"LIF-Line": interference.linear, "LIF-Quad": interference.quadratic}
@@ -77,7 +77,7 @@ def draw(rng: np.random.Generator, count: int, kind: str) -> tuple[Samples, list
     parts: list[tuple[Any, Any, Any]] = []
     placements: list[Instance] = []
     while sum(len(p[0]) for p in parts) < count:
-        instance = placement(rng, kind, TESTBED)
+        instance = random_placement(rng, kind, TESTBED)
         placements.append(instance)
         w, p = instance.run_workers.T, instance.run_ps.T
         use = (w @ instance.use_worker[instance.run_type] + p @ instance.use_ps[instance.run_type]) / 1000
@@ -85,7 +85,7 @@ def draw(rng: np.random.Generator, count: int, kind: str) -> tuple[Samples, list
             w[:, :, None] * instance.use_worker[instance.run_type] + p[:, :, None] * instance.use_ps[instance.run_type]
         ) / 1000
         others = np.where((w + p > 0)[:, :, None], use[:, None] - own, np.nan)
-        parts.append((instance.run_type, slowdowns(instance), np.moveaxis(others, 0, 1)))
+        parts.append((instance.run_type, measured_slowdowns(instance), np.moveaxis(others, 0, 1)))
     return Samples(*(np.concatenate(column) for column in zip(*parts, strict=True))), placements
 
 
@@ -101,7 +101,7 @@ def _by_network(placements: list[Instance], interference_kind: str) -> Any:
         count = len(instance.run_type)
         kind[k, :count] = instance.run_type
         on[k, :, :count] = np.moveaxis(np.stack([instance.run_workers, instance.run_ps], axis=-1), 0, 1)
-    return 1 / speeds(weights)(kind, on)[kind != NOBODY]
+    return 1 / reward_model_of(weights)(kind, on)[kind != NOBODY]
 
 
 def _profiled(samples: Samples, features: Any, models: list[Any]) -> Any:

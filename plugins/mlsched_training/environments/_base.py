@@ -36,10 +36,10 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Seed random draws and reject unknown options; subclasses then begin an episode."""
-        only_known(options, self.reset_options)
+        reject_unknown_options(options, self.reset_options)
         return super().reset(seed=seed)
 
-    def _declare(self, low: Any, high: Any, mask_observation: bool, render_mode: str | None) -> None:
+    def _declare_spaces(self, low: Any, high: Any, mask_observation: bool, render_mode: str | None) -> None:
         """Set the spaces: one float32 in [low, high] per name of an observation, and one action per action name.
 
         Args:
@@ -68,7 +68,7 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         """Descriptions of the actions, in order."""
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _mask(self) -> npt.NDArray[np.int8]:
+    def _action_mask(self) -> npt.NDArray[np.int8]:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     def _index_of(self, action: Any) -> int:
@@ -84,25 +84,25 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the mask of actions with an effect, shape (actions,)."""
-        return self._mask().astype(bool)
+        return self._action_mask().astype(bool)
 
-    def _seen(self, features: Any) -> Any:
+    def _with_mask(self, features: Any) -> Any:
         """Return the observation of features, with the mask if `mask_observation` is set."""
-        return {"observation": features, "action_mask": self._mask()} if self._masked else features
+        return {"observation": features, "action_mask": self._action_mask()} if self._masked else features
 
     def render(self) -> Any:
         """Return the state as text ("ansi"), or the plan so far as bytes of shape (height, width, 3) ("rgb_array")."""
         if self.render_mode == TEXT:
-            return self._text()
+            return self._state_as_text()
         if self.render_mode == PICTURE:
-            return self._picture()
+            return self._plan_as_picture()
         gymnasium.logger.warn("render: the environment was made without a render_mode; make it with 'ansi'")
         return None
 
-    def _text(self) -> str:
+    def _state_as_text(self) -> str:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _picture(self) -> Any:
+    def _plan_as_picture(self) -> Any:
         raise NotImplementedError  # pragma: no cover - environments with such a mode define it
 
 
@@ -113,16 +113,16 @@ def seen_space(flat: Any, actions: int, mask_observation: bool) -> Any:
     return gymnasium.spaces.Dict({"observation": flat, "action_mask": gymnasium.spaces.MultiBinary(actions)})
 
 
-def painted(draw: Any, instance: Any, plan: Any) -> Any:
+def painted_plan(draw: Any, instance: Any, plan: Any) -> Any:
     """Return the picture of a plan as bytes, shape (height, width, 3)."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise InvalidInput("render: pictures need matplotlib; pip install 'mlsched[plot]'") from None
-    made = Figure(figsize=(9, 4.5), layout="constrained")
-    canvas = FigureCanvasAgg(made)
-    draw(instance, plan, made.subplots())
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    draw(instance, plan, figure.subplots())
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
@@ -140,53 +140,57 @@ class InstanceEnv(MaskedEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new instance."""
         super().reset(seed=seed, options=options)
-        self._begin(self._asked_for((options or {}).get("instance")))
-        return self._seen(self._observe()), self._info()
+        self._begin_episode(self._requested_instance((options or {}).get("instance")))
+        return self._with_mask(self._observation()), self._step_info()
 
-    def _asked_for(self, wanted: Any) -> Any:
+    def _requested_instance(self, request: Any) -> Any:
         """Return the requested instance, the entry of that number, or for None a random instance."""
-        given = self._instances
-        if wanted is None:
-            return self._drawn(self.np_random) if given is None else given[int(self.np_random.integers(len(given)))]
-        if isinstance(wanted, Instance):
-            self._check(wanted, "options: instance")
-            return wanted
-        if given is None:
-            raise InvalidInput("options: instance: was the environment made with instances? it draws its own")
-        if type(wanted) is not int or not 0 <= wanted < len(given):
-            raise InvalidInput(
-                f"options: instance: {wanted!r}, expected an instance, or a number from 0 to {len(given) - 1}"
+        instances = self._instances
+        if request is None:
+            return (
+                self._random_instance(self.np_random)
+                if instances is None
+                else instances[int(self.np_random.integers(len(instances)))]
             )
-        return given[wanted]
+        if isinstance(request, Instance):
+            self._check_instance(request, "options: instance")
+            return request
+        if instances is None:
+            raise InvalidInput("options: instance: was the environment made with instances? it draws its own")
+        if type(request) is not int or not 0 <= request < len(instances):
+            raise InvalidInput(
+                f"options: instance: {request!r}, expected an instance, or a number from 0 to {len(instances) - 1}"
+            )
+        return instances[request]
 
-    def _example(self, kind: type[Any], problem: str) -> Any:
+    def _example_instance(self, kind: type[Any], problem: str) -> Any:
         """Return an instance for the sizes of the spaces; raise InvalidInput if the first entry is of another type."""
         if self._instances is None:
-            return self._drawn(np.random.default_rng(0))
+            return self._random_instance(np.random.default_rng(0))
         if not self._instances:
             raise InvalidInput("instances: expected at least one, or left out for random ones")
         if not isinstance(self._instances[0], kind):
             raise InvalidInput(f"instances[0]: is not an instance of {problem}")
         return self._instances[0]
 
-    def _drawn(self, rng: np.random.Generator) -> Any:
+    def _random_instance(self, rng: np.random.Generator) -> Any:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _check(self, inst: Any, name: str) -> None:
+    def _check_instance(self, inst: Any, name: str) -> None:
         """Raise InvalidInput, naming `name`, for an instance that cannot be an episode of this environment."""
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _begin(self, inst: Any) -> None:
+    def _begin_episode(self, inst: Any) -> None:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _observe(self) -> Any:
+    def _observation(self) -> Any:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _info(self) -> dict[str, Any]:
+    def _step_info(self) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
 
-def only_known(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
+def reject_unknown_options(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
     """Reject unknown options of `reset`, which users would otherwise assume to have an effect."""
     for name in options or {}:
         if name not in known:

@@ -87,7 +87,7 @@ class HarmonyEnv(MaskedEnv):
     ) -> None:
         check_choice("pattern", pattern, tuple(SOURCES))
         self._source, self._sizes = SOURCES[pattern], {"jobs": jobs, "servers": servers, **sizes}
-        example = self._draw(FIRST_SEED)
+        example = self._workload_of_seed(FIRST_SEED)
         shape = Shape(
             types=len(example.types),
             servers=servers,
@@ -99,7 +99,7 @@ class HarmonyEnv(MaskedEnv):
         self._types, self._resources = example.types, example.resources
         self._wake = Wake.parse("interval:1200")
         self.world: PlacementWorld | None = None
-        self._declare(0, HIGHEST, mask_observation, render_mode)
+        self._declare_spaces(0, HIGHEST, mask_observation, render_mode)
 
     @property
     def action_names(self) -> list[str]:
@@ -116,20 +116,27 @@ class HarmonyEnv(MaskedEnv):
     def observation_names(self) -> list[str]:
         """Names of the entries of an observation, in order."""
         shape = self._board.shape
-        asked = [[f"{kind} asked for", *(f"demand of a {kind[:-1]} of {r}" for r in self._resources)] for kind in KINDS]
-        each = [*(f"is {kind}" for kind in self._types), *asked[0], *asked[1], *(f"{kind} placed" for kind in KINDS)]
+        request_names = [
+            [f"{kind} asked for", *(f"demand of a {kind[:-1]} of {r}" for r in self._resources)] for kind in KINDS
+        ]
+        each = [
+            *(f"is {kind}" for kind in self._types),
+            *request_names[0],
+            *request_names[1],
+            *(f"{kind} placed" for kind in KINDS),
+        ]
         slots = [f"slot {n}: {name}" for n in range(shape.slots) for name in each]
         there = [f"{kind} of slot {n}" for n in range(shape.slots) for kind in KINDS]
         of_server = [*(f"free {r}" for r in self._resources), *there]
         return [*slots, *(f"server {m}: {name}" for m in range(shape.servers) for name in of_server)]
 
-    def _mask(self) -> Any:
+    def _action_mask(self) -> Any:
         world = self.world
         assert world is not None, "reset first"
         valid = self._board.valid(ONLY)[0] if world.unfinished() else np.zeros(self._board.shape.actions, dtype=bool)
         return valid.astype(np.int8)
 
-    def _text(self) -> str:
+    def _state_as_text(self) -> str:
         world, board = self.world, self._board
         assert world is not None, "render: reset first"
         lines = [f"time {max(0, self._now)} s: {world.unfinished()} jobs are not finished"]
@@ -140,20 +147,20 @@ class HarmonyEnv(MaskedEnv):
                 lines.append(f"  slot {n}: {kind}, {workers} of {of_workers} workers, {ps} of {of_ps} PSs")
         return "\n".join(lines)
 
-    def _draw(self, seed: int) -> Workload:
+    def _workload_of_seed(self, seed: int) -> Workload:
         """Return the workload of a seed."""
-        drawn: Workload = self._source(seed=seed, **self._sizes)
-        return drawn
+        workload: Workload = self._source(seed=seed, **self._sizes)
+        return workload
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new workload."""
         super().reset(seed=seed, options=options)
-        workload = self._draw(FIRST_SEED + int(self.np_random.integers(10**9)))
+        workload = self._workload_of_seed(FIRST_SEED + int(self.np_random.integers(10**9)))
         shape = self._board.shape
         self.world = PlacementWorld(workload, Options(window=shape.new, most_jobs=shape.running))
         self._now = -1
         self._go_on(self.world)
-        return self._seen(self._board.features(ONLY)[0]), self._info(self.world)
+        return self._with_mask(self._board.features(ONLY)[0]), self._step_info(self.world)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Place one task; if no further task can be placed, advance to the next interval."""
@@ -167,8 +174,8 @@ class HarmonyEnv(MaskedEnv):
                 world.apply(self._board.plan(self._asked))
                 reward = world.total_speed / 1e6
                 self._go_on(world)
-        seen = self._seen(self._board.features(ONLY)[0])
-        return seen, reward, not world.unfinished(), False, self._info(world, reward)
+        observation = self._with_mask(self._board.features(ONLY)[0])
+        return observation, reward, not world.unfinished(), False, self._step_info(world, reward)
 
     def _go_on(self, world: PlacementWorld) -> None:
         """Advance to the next interval with a decision, or to the end."""
@@ -184,8 +191,8 @@ class HarmonyEnv(MaskedEnv):
                     return
                 world.apply(self._board.plan(question))
 
-    def _info(self, world: PlacementWorld, reward: float = 0.0) -> dict[str, Any]:
-        return {"action_mask": self._mask(), "now_s": max(0, self._now), "interval_reward": reward}
+    def _step_info(self, world: PlacementWorld, reward: float = 0.0) -> dict[str, Any]:
+        return {"action_mask": self._action_mask(), "now_s": max(0, self._now), "interval_reward": reward}
 
 
 def most_running(servers: int) -> int:

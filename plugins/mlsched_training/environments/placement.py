@@ -18,7 +18,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.params import parameters_of, resolve
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.draw import draw
-from mlsched_training.environments._base import PICTURE, TEXT, InstanceEnv, painted
+from mlsched_training.environments._base import PICTURE, TEXT, InstanceEnv, painted_plan
 
 #: Default sizes of random instances.
 SIZES = {"servers": 6, "jobs": 5}
@@ -64,34 +64,34 @@ class PlacementEnv(InstanceEnv):
         render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
-        given = {name: size for name, size in (("servers", servers), ("jobs", jobs)) if size is not None} | sizes
-        self._sizes = resolve("mlsched/Placement-v0", parameters_of(generate), SIZES | given)
+        all_sizes = {name: size for name, size in (("servers", servers), ("jobs", jobs)) if size is not None} | sizes
+        self._sizes = resolve("mlsched/Placement-v0", parameters_of(generate), SIZES | all_sizes)
         self._instances = None if instances is None else list(instances)
-        if self._instances is not None and given:
+        if self._instances is not None and all_sizes:
             raise InvalidInput("instances: are given; leave out the sizes")
-        example = self._example(Instance, "placement")
+        example = self._example_instance(Instance, "placement")
         self._servers, self._resources = len(example.server_free), example.resources
         for i, inst in enumerate(self._instances or []):
-            self._check(inst, f"instances[{i}]")
-        self._check(example, "sizes")
+            self._check_instance(inst, f"instances[{i}]")
+        self._check_instance(example, "sizes")
         self._per_server = len(self._resources) + OF_SERVER
-        self._declare(0, 10, mask_observation, render_mode)
+        self._declare_spaces(0, 10, mask_observation, render_mode)
         self.instance: Instance | None = None
 
-    def _drawn(self, rng: np.random.Generator) -> Instance:
+    def _random_instance(self, rng: np.random.Generator) -> Instance:
         return generate(rng, **self._sizes)
 
-    def _begin(self, inst: Instance) -> None:
+    def _begin_episode(self, inst: Instance) -> None:
         self.instance = inst
         shape = (len(inst.job_type), len(inst.server_free))
         self._workers, self._ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         self._free = inst.server_free.copy()
         self._job, self._best = 0, max(1, int(inst.job_speed.sum()))
-        self._speed = self._total(inst)
+        self._speed = self._task_count(inst)
         self._placed = 0
-        self._skip(inst)
+        self._skip_capped_jobs(inst)
 
-    def _check(self, inst: Any, name: str) -> None:
+    def _check_instance(self, inst: Any, name: str) -> None:
         """Raise InvalidInput for an instance that cannot be an episode of this environment."""
         if not isinstance(inst, Instance):
             raise InvalidInput(f"{name}: is not an instance of placement")
@@ -111,19 +111,19 @@ class PlacementEnv(InstanceEnv):
         if inst is None or self._job >= len(inst.job_type):
             raise InvalidInput("step: the episode is over; reset begins the next")
         server, gain = self._index_of(action), 0.0
-        if server < len(self._free) and self._fits(inst)[server]:
-            table, demand = self._task(inst)
+        if server < len(self._free) and self._servers_with_space(inst)[server]:
+            table, demand = self._next_task(inst)
             table[self._job, server] += 1
             self._free[server] -= demand
-            if self._whole(inst):
+            if self._is_complete(inst):
                 self._placed += 1
                 self._job += 1
-                total = self._total(inst)
+                total = self._task_count(inst)
                 gain, self._speed = (total - self._speed) / self._best, total
         else:
-            self._give_up(inst)
-        self._skip(inst)
-        return self._seen(self._observe()), gain, self._job >= len(inst.job_type), False, self._info()
+            self._let_job_wait(inst)
+        self._skip_capped_jobs(inst)
+        return self._with_mask(self._observation()), gain, self._job >= len(inst.job_type), False, self._step_info()
 
     @property
     def plan(self) -> Plan:
@@ -134,25 +134,25 @@ class PlacementEnv(InstanceEnv):
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
-    def _total(self, inst: Instance) -> int:
+    def _task_count(self, inst: Instance) -> int:
         return int(inst.evaluate(self.plan)["total_speed"])
 
-    def _is_ps(self, inst: Instance) -> bool:
+    def _is_next_ps(self, inst: Instance) -> bool:
         return bool(self._workers[self._job].sum() == inst.job_workers[self._job])
 
-    def _task(self, inst: Instance) -> tuple[Any, Any]:
+    def _next_task(self, inst: Instance) -> tuple[Any, Any]:
         """Return the table that counts the next task, and its demand."""
-        if self._is_ps(inst):
+        if self._is_next_ps(inst):
             return self._ps, inst.ps_demand[self._job]
         return self._workers, inst.worker_demand[self._job]
 
-    def _whole(self, inst: Instance) -> bool:
+    def _is_complete(self, inst: Instance) -> bool:
         j = self._job
-        return bool(self._is_ps(inst) and self._ps[j].sum() == inst.job_ps[j])
+        return bool(self._is_next_ps(inst) and self._ps[j].sum() == inst.job_ps[j])
 
-    def _fits(self, inst: Instance) -> Any:
+    def _servers_with_space(self, inst: Instance) -> Any:
         """Return the mask of servers with space for the next task."""
-        _, demand = self._task(inst)
+        _, demand = self._next_task(inst)
         fits = (demand <= self._free).all(axis=1)
         kind = int(inst.job_type[self._job])
         for kinds, tables in (
@@ -166,18 +166,18 @@ class PlacementEnv(InstanceEnv):
             fits &= ~foreign.any(axis=0)
         return fits
 
-    def _give_up(self, inst: Instance) -> None:
+    def _let_job_wait(self, inst: Instance) -> None:
         """Let the job wait and free its placed tasks."""
         j = self._job
         self._free += self._workers[j][:, None] * inst.worker_demand[j] + self._ps[j][:, None] * inst.ps_demand[j]
         self._workers[j] = self._ps[j] = 0
         self._job += 1
 
-    def _skip(self, inst: Instance) -> None:
+    def _skip_capped_jobs(self, inst: Instance) -> None:
         """Let all remaining jobs wait once the caps are reached."""
         if self._placed >= inst.most_new or self._placed + len(inst.run_type) >= inst.most_jobs:
             while self._job < len(inst.job_type):
-                self._give_up(inst)
+                self._let_job_wait(inst)
 
     # -- what is seen -------------------------------------------------------------------------------------------------
 
@@ -193,13 +193,13 @@ class PlacementEnv(InstanceEnv):
         task = ["is a PS", "share placed", "workers", "PSs", "demand", "jobs left"]
         return [*(f"server {s}: {name}" for s in range(self._servers) for name in each), *(f"task: {n}" for n in task)]
 
-    def _text(self) -> str:
+    def _state_as_text(self) -> str:
         inst = self.instance
         assert inst is not None, "render: reset first"
         lines = [f"total speed {self._speed}; {self._placed} of {len(inst.job_type)} jobs are placed"]
         if self._job < len(inst.job_type):
-            table, kind = self._task(inst)[0], "PS" if self._is_ps(inst) else "worker"
-            fits = np.flatnonzero(self._fits(inst)).tolist()
+            table, kind = self._next_task(inst)[0], "PS" if self._is_next_ps(inst) else "worker"
+            fits = np.flatnonzero(self._servers_with_space(inst)).tolist()
             where = ", ".join(map(str, fits)) or "none"
             lines.append(f"  job {self._job}: its {kind} {int(table[self._job].sum())} fits on servers: {where}")
         for s in range(self._servers):
@@ -210,22 +210,22 @@ class PlacementEnv(InstanceEnv):
             lines.append(f"  server {s}: {tasks[0]} running and {tasks[1]} new tasks, free {self._free[s].tolist()}")
         return "\n".join(lines)
 
-    def _picture(self) -> Any:
+    def _plan_as_picture(self) -> Any:
         assert self.instance is not None, "render: reset first"
-        return painted(draw, self.instance, self.plan)
+        return painted_plan(draw, self.instance, self.plan)
 
-    def _mask(self) -> Any:
+    def _action_mask(self) -> Any:
         inst, mask = self.instance, np.zeros(self._servers + 1, dtype=np.int8)
         assert inst is not None, "reset first"
         if self._job < len(inst.job_type):
-            mask[:-1] = self._fits(inst)
+            mask[:-1] = self._servers_with_space(inst)
         mask[-1] = 1
         return mask
 
-    def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._mask(), "total_speed": self._speed}
+    def _step_info(self) -> dict[str, Any]:
+        return {"action_mask": self._action_mask(), "total_speed": self._speed}
 
-    def _observe(self) -> Any:
+    def _observation(self) -> Any:
         inst = self.instance
         assert inst is not None, "reset first"
         servers = np.zeros((len(self._free), self._per_server))
@@ -236,12 +236,12 @@ class PlacementEnv(InstanceEnv):
             j, kind = self._job, int(inst.job_type[self._job])
             whole = int(inst.job_workers[j] + inst.job_ps[j])
             mine = self._workers[j] + self._ps[j]
-            servers[:, k] = self._fits(inst)
+            servers[:, k] = self._servers_with_space(inst)
             servers[:, k + 1] = mine / whole
             servers[:, k + 2], servers[:, k + 3] = self._interference(inst, kind)
-            share = self._task(inst)[1] / np.maximum(inst.server_capacity.max(axis=0), 1)
+            share = self._next_task(inst)[1] / np.maximum(inst.server_capacity.max(axis=0), 1)
             task[:] = [
-                self._is_ps(inst),
+                self._is_next_ps(inst),
                 mine.sum() / whole,
                 inst.job_workers[j] / 10,
                 inst.job_ps[j] / 10,
@@ -255,6 +255,6 @@ class PlacementEnv(InstanceEnv):
         kinds = np.concatenate([inst.run_type, np.delete(inst.job_type, self._job)])
         workers = np.concatenate([inst.run_workers, np.delete(self._workers, self._job, axis=0)])
         ps = np.concatenate([inst.run_ps, np.delete(self._ps, self._job, axis=0)])
-        done = inst.sigma_worker[kind, kinds] @ workers + inst.sigma_ps[kind, kinds] @ ps
+        slowdown = inst.sigma_worker[kind, kinds] @ workers + inst.sigma_ps[kind, kinds] @ ps
         suffered = inst.sigma_worker[kinds, kind] @ ((workers + ps) > 0)
-        return done / 1e6, suffered / 1e6
+        return slowdown / 1e6, suffered / 1e6

@@ -112,8 +112,8 @@ class RoundsEnv(MaskedEnv):
                 raise InvalidInput(f"workloads[{i}]: {wrong[0]}")
             self._wake.in_units(SIMULATION.parts_of_second(load))  # rejects events between ticks
         self._workloads = None if workloads is None else list(workloads)
-        known = {name: size for name, size in parameters_of(mlfs).items() if name != "seed"}
-        self._sizes = resolve("mlsched/TaskGraphRounds-v0", known, SIZES | sizes)
+        size_parameters = {name: size for name, size in parameters_of(mlfs).items() if name != "seed"}
+        self._sizes = resolve("mlsched/TaskGraphRounds-v0", size_parameters, SIZES | sizes)
         self.action_space = gymnasium.spaces.Discrete(window + 1)
         self.observation_space = gymnasium.spaces.Dict(
             {
@@ -137,13 +137,13 @@ class RoundsEnv(MaskedEnv):
             parts["competition"] = OF_COMPETITION
         return [f"{part}: {name}" for part, names in parts.items() for name in names]
 
-    def _text(self) -> str:
+    def _state_as_text(self) -> str:
         assert self.workload is not None, "render: reset first"
-        due, done = self._due, int(self._ended.sum())
-        head = f"time {self._world.now}: {done} of {len(self._ended)} jobs have ended"
+        due, finished_count = self._due, int(self._ended.sum())
+        head = f"time {self._world.now}: {finished_count} of {len(self._ended)} jobs have ended"
         if due is None or due.kind is None:
             return f"{head}; the episode is over"
-        rows, kind = np.flatnonzero(self._mask()).tolist(), self.observation_names[due.kind].partition(": ")[2]
+        rows, kind = np.flatnonzero(self._action_mask()).tolist(), self.observation_names[due.kind].partition(": ")[2]
         if due.kind == HOST:
             task = int(due.offered()[0][0])
             job = int(due.snapshot.task_job[task])
@@ -164,45 +164,45 @@ class RoundsEnv(MaskedEnv):
         """Begin with a new workload."""
         super().reset(seed=seed, options=options)
         for _ in range(MOST_DRAWS):
-            self._begin(self._drawn())
+            self._begin_episode(self._random_instance())
             if self._due is not None:
-                return self._observe(), self._info()
+                return self._observation(), self._step_info()
         rule = "expected a workload with a choice; give more jobs or nodes"
         raise InvalidInput(f"reset: {MOST_DRAWS} workloads leave nothing to choose, {rule}")
 
-    def _drawn(self) -> Jobs:
+    def _random_instance(self) -> Jobs:
         """Return the workload of an episode."""
         if self._workloads is None:
             return mlfs(**self._sizes, seed=int(self.np_random.integers(2**31)))
         return self._workloads[int(self.np_random.integers(len(self._workloads)))]
 
-    def _begin(self, workload: Jobs) -> None:
+    def _begin_episode(self, workload: Jobs) -> None:
         """Begin a run, up to its first choice."""
         self.workload = workload
         self._world = IterationWorld(workload, self._options)
         self._cadence = self._wake.in_units(SIMULATION.parts_of_second(workload))
         self._now = -1
         self._ended = np.zeros(len(workload.arrival), dtype=np.bool_)
-        self._go_on()
+        self._advance_to_choice()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Choose a row; a complete round is followed by the run up to the next one."""
         due = self._due
         if due is None:
             raise InvalidInput("step: the episode is over; reset begins the next")
-        chosen, reward = self._index_of(action), 0.0
-        if self._mask()[chosen]:
-            due.take(chosen)
+        index, reward = self._index_of(action), 0.0
+        if self._action_mask()[index]:
+            due.take(index)
             due.take_forced()
             if due.kind is None:
                 self._world.apply(due.round())
-                self._go_on()
-                reward = self._came_to()
-        return self._observe(), reward, self._due is None, False, self._info()
+                self._advance_to_choice()
+                reward = self._reward_of_ended()
+        return self._observation(), reward, self._due is None, False, self._step_info()
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
-    def _go_on(self) -> None:
+    def _advance_to_choice(self) -> None:
         """Advance to the next choice, or to the end."""
         world, self._due = self._world, None
         skips = self._stop == "most" and not self._stopping  # otherwise jobs may be stopped at any time
@@ -224,32 +224,32 @@ class RoundsEnv(MaskedEnv):
                 return
             world.apply(due.round())
 
-    def _came_to(self) -> float:
+    def _reward_of_ended(self) -> float:
         """Return the reward of the jobs that ended since the last call."""
         assert self.workload is not None
         there = self._world.view.jobs_there()
-        ended = self.workload.arrival <= self._world.now
-        ended[there] = False
-        new = ended & ~self._ended
-        self._ended = ended
+        has_arrived = self.workload.arrival <= self._world.now
+        has_arrived[there] = False
+        new = has_arrived & ~self._ended
+        self._ended = has_arrived
         return float(self._reward.of_jobs(self.workload, self.log)[new].sum()) if new.any() else 0.0
 
     # -- what is seen -------------------------------------------------------------------------------------------------
 
-    def _mask(self) -> Any:
-        found = np.zeros(self._window + 1, dtype=np.int8)
+    def _action_mask(self) -> Any:
+        mask_of_rows = np.zeros(self._window + 1, dtype=np.int8)
         if self._due is not None:
             mask = self._due.mask
-            found[: len(mask)] = mask
-        return found
+            mask_of_rows[: len(mask)] = mask
+        return mask_of_rows
 
-    def _info(self) -> dict[str, Any]:
+    def _step_info(self) -> dict[str, Any]:
         """Return the mask and the time in ticks."""
-        return {"action_mask": self._mask(), "now": self._world.now}
+        return {"action_mask": self._action_mask(), "now": self._world.now}
 
-    def _observe(self) -> Any:
+    def _observation(self) -> Any:
         rows = np.zeros((self._window + 1, FEATURES_OF[self._queueing]), dtype=np.float32)
         if self._due is not None:
-            seen = self._due.rows()
-            rows[: len(seen)] = seen
-        return {"rows": rows, "action_mask": self._mask()}
+            features = self._due.rows()
+            rows[: len(features)] = features
+        return {"rows": rows, "action_mask": self._action_mask()}

@@ -26,7 +26,7 @@ from mlsched.simulation.taskgraph.adapters import timetable
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.workload import impossible
 from mlsched.simulation.taskgraph.world import TaskgraphWorld
-from mlsched_training.environments._base import PICTURE, TEXT, InstanceEnv, painted
+from mlsched_training.environments._base import PICTURE, TEXT, InstanceEnv, painted_plan
 
 #: Default sizes of the instances without a preset.
 SIZES = {"jobs": 4, "nodes": 2, "runs": 24, "gpus": 2, "slack": 2.0}
@@ -94,21 +94,21 @@ class TaskGraphEnv(InstanceEnv):
         self._window, self._unit, self._stop = window, unit, stop
         self._instances = None if instances is None else list(instances)
         if self._instances is None:
-            self._sizes = _sizes(preset, sizes)
+            self._sizes = _generator_sizes(preset, sizes)
         elif preset is not None or sizes:
             raise InvalidInput("instances: are given; leave out preset and sizes")
-        example = self._example(Instance, "taskgraph")
+        example = self._example_instance(Instance, "taskgraph")
         self._nodes, self._resources = len(example.node_capacity), example.resources
         self._per_task = len(self._resources) + OF_TASK + OF_PLACE * self._nodes
         self._size = window * self._per_task + self._nodes * len(self._resources) + OF_ALL
-        self._declare(-1, 1, mask_observation, render_mode)
+        self._declare_spaces(-1, 1, mask_observation, render_mode)
         self.instance: Instance | None = None
         self._placer: Placer | None = None
         self._order: list[int] = []
         self._open: list[tuple[int, Any]] = []
         self._total = 0
         for i, inst in enumerate(self._instances or []):
-            self._check(inst, f"instances[{i}]")
+            self._check_instance(inst, f"instances[{i}]")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Start a task, or end the round; an episode ends when its last job is done."""
@@ -116,19 +116,19 @@ class TaskGraphEnv(InstanceEnv):
         if placer is None:
             raise InvalidInput("step: the episode is over; reset begins the next")
         number = self._index_of(action)
-        if self._mask()[number]:
+        if self._action_mask()[number]:
             if number < self._window * self._nodes:
                 place, node = divmod(number, self._nodes)
                 placer.put(self._open[place][0], node)
-                self._open = self._startable(placer)
+                self._open = self._startable_tasks(placer)
             else:
                 self._open = []
             if not self._open:
                 self._world.apply(placer.round())
-                self._go_on()
+                self._advance_to_start()
         total = _time_in_system(self._world)
         reward, self._total = float(self._total - total), total
-        return self._seen(self._observe()), reward, self._placer is None, False, self._info()
+        return self._with_mask(self._observation()), reward, self._placer is None, False, self._step_info()
 
     @property
     def plan(self) -> Timetable:
@@ -137,7 +137,7 @@ class TaskGraphEnv(InstanceEnv):
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
-    def _check(self, inst: Any, name: str) -> None:
+    def _check_instance(self, inst: Any, name: str) -> None:
         """Raise InvalidInput for an instance that cannot be an episode of this environment."""
         if not isinstance(inst, Instance):
             raise InvalidInput(f"{name}: is not an instance of taskgraph")
@@ -148,21 +148,21 @@ class TaskGraphEnv(InstanceEnv):
             )
         if wrong := impossible(inst):
             raise InvalidInput(f"{name}: has no feasible plan: {wrong[0]}")
-        self._begin(inst)
+        self._begin_episode(inst)
         if self._placer is None:
             raise InvalidInput(f"{name}: leaves nothing to decide")
 
-    def _drawn(self, rng: np.random.Generator) -> Instance:
+    def _random_instance(self, rng: np.random.Generator) -> Instance:
         instance: Instance = generate(rng, **self._sizes)
         return instance
 
-    def _begin(self, inst: Instance) -> None:
+    def _begin_episode(self, inst: Instance) -> None:
         self.instance = inst
         self._world = TaskgraphWorld(inst, inst.duration, Options())
         self._total = 0  # the first reward includes time before the first action, also the past of a residual horizon
-        self._go_on()
+        self._advance_to_start()
 
-    def _go_on(self) -> None:
+    def _advance_to_start(self) -> None:
         """Advance to the next time at which a task can start, or to the end."""
         world = self._world
         self._placer, self._open = None, []
@@ -174,18 +174,18 @@ class TaskGraphEnv(InstanceEnv):
                 world.advance(time)
                 continue
             placer, self._order = Placer(snapshot, self._stop), by_job(snapshot).tolist()
-            self._open = self._startable(placer)
+            self._open = self._startable_tasks(placer)
             if self._open:
                 self._placer = placer
                 return
             world.apply(placer.round())  # only jobs that are to stop now have ready tasks
 
-    def _startable(self, placer: Placer) -> list[tuple[int, Any]]:
+    def _startable_tasks(self, placer: Placer) -> list[tuple[int, Any]]:
         """Return the tasks that can start now, and their possible nodes."""
         startable = [(task, placer.nodes(task)) for task in self._order]
         return [(task, nodes) for task, nodes in startable if nodes.size]
 
-    def _may_end(self, placer: Placer) -> bool:
+    def _may_end_round(self, placer: Placer) -> bool:
         """Return whether the round may end now, because a task runs or will run."""
         return bool(self._world.running or placer.starts)
 
@@ -207,7 +207,7 @@ class TaskGraphEnv(InstanceEnv):
         free = [f"node {n}: free {r}" for n in range(self._nodes) for r in self._resources]
         return [*tasks, *free, "jobs in the system", "running tasks", "tasks beyond the window", "void is allowed"]
 
-    def _number(self, task: int) -> int:
+    def _number_in_instance(self, task: int) -> int:
         """Return the number in the instance of a task of the snapshot, which only has tasks of present jobs."""
         assert self.instance is not None
         assert self._placer is not None
@@ -216,43 +216,43 @@ class TaskGraphEnv(InstanceEnv):
         within_job = task - int(np.searchsorted(snapshot.task_job, job))
         return int(np.searchsorted(self.instance.task_job, int(snapshot.job_id[job]))) + within_job
 
-    def _text(self) -> str:
+    def _state_as_text(self) -> str:
         assert self.instance is not None, "render: reset first"
         world, inst = self._world, self.instance
         over = int((world.finished == world.stop_after).sum())
         lines = [f"time {world.now}: {over} of {len(inst.arrival)} jobs are done, {len(world.running)} tasks run"]
         for place, (task, nodes) in enumerate(self._open[: self._window]):
-            number = self._number(task)
+            number = self._number_in_instance(task)
             name = f"{inst.job_name(int(inst.task_job[number]))}, task {inst.task_name(number)}"
             lines.append(f"  window {place}: {name} may start on node {', '.join(map(str, nodes.tolist()))}")
         return "\n".join(lines)
 
-    def _picture(self) -> Any:
+    def _plan_as_picture(self) -> Any:
         assert self.instance is not None, "render: reset first"
-        return painted(draw, self.instance, self.plan)
+        return painted_plan(draw, self.instance, self.plan)
 
-    def _mask(self) -> Any:
+    def _action_mask(self) -> Any:
         mask = np.zeros(self._window * self._nodes + 1, dtype=np.int8)
         if self._placer is not None:
             for place, (_, nodes) in enumerate(self._open[: self._window]):
                 mask[place * self._nodes + nodes] = 1
-            mask[-1] = self._may_end(self._placer)
+            mask[-1] = self._may_end_round(self._placer)
         return mask
 
-    def _info(self) -> dict[str, Any]:
+    def _step_info(self) -> dict[str, Any]:
         """Return the mask, the time, and the total ticks of all jobs in the system."""
-        return {"action_mask": self._mask(), "now": self._world.now, "total_jct": self._total}
+        return {"action_mask": self._action_mask(), "now": self._world.now, "total_jct": self._total}
 
-    def _observe(self) -> Any:
-        seen = np.zeros(self._size)
+    def _observation(self) -> Any:
+        observation = np.zeros(self._size)
         if self._placer is None:
-            return seen.astype(np.float32)
+            return observation.astype(np.float32)
         placer, snapshot = self._placer, self._placer.snapshot
-        window = seen[: self._window * self._per_task].reshape(self._window, self._per_task)
+        window = observation[: self._window * self._per_task].reshape(self._window, self._per_task)
         tasks = [task for task, _ in self._open[: self._window]]
         k = len(snapshot.resources)
         window[: len(tasks), :k] = snapshot.demand[tasks] / np.maximum(snapshot.node_capacity.max(axis=0), 1)
-        window[: len(tasks), k : k + OF_TASK] = self._times(placer)[tasks]
+        window[: len(tasks), k : k + OF_TASK] = self._squashed_times(placer)[tasks]
         places = window[:, k + OF_TASK :].reshape(self._window, self._nodes, OF_PLACE)
         for row, (task, nodes) in enumerate(self._open[: self._window]):
             places[row, nodes, 0] = 1
@@ -261,11 +261,11 @@ class TaskGraphEnv(InstanceEnv):
             [len(snapshot.arrival), len(self._world.running) + len(placer.starts), len(self._open) - len(tasks)]
         )
         free = placer.free / np.maximum(snapshot.node_capacity, 1)
-        rest = [free.ravel(), counts / (counts + COUNT_UNIT), [self._may_end(placer)]]
-        seen[self._window * self._per_task :] = np.concatenate(rest)
-        return np.clip(seen, -1, 1).astype(np.float32)
+        rest = [free.ravel(), counts / (counts + COUNT_UNIT), [self._may_end_round(placer)]]
+        observation[self._window * self._per_task :] = np.concatenate(rest)
+        return np.clip(observation, -1, 1).astype(np.float32)
 
-    def _times(self, placer: Placer) -> Any:
+    def _squashed_times(self, placer: Placer) -> Any:
         """Return the squashed times of the tasks, shape (tasks, OF_TASK)."""
         snapshot, job = placer.snapshot, placer.snapshot.task_job
         tail, longest = snapshot.tails, np.zeros(len(snapshot.arrival), dtype=np.int64)
@@ -279,14 +279,14 @@ class TaskGraphEnv(InstanceEnv):
         return ticks / (np.abs(ticks) + self._unit)
 
 
-def _sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
+def _generator_sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
     """Return all parameters of the generator; raise an error for unknown sizes and instances without a job."""
     if preset is not None and preset not in PRESETS:
         raise UnknownName(f"taskgraph has no preset '{preset}'; there are {', '.join(PRESETS)}")
-    chosen = {**(SIZES if preset is None else PRESETS[preset].sizes), **sizes}
-    found = resolve("mlsched/TaskGraph-v0", parameters_of(generate), chosen)
-    check_range("jobs", found.get("jobs", 1), 1)
-    return found
+    requested = {**(SIZES if preset is None else PRESETS[preset].sizes), **sizes}
+    sizes_by_name = resolve("mlsched/TaskGraph-v0", parameters_of(generate), requested)
+    check_range("jobs", sizes_by_name.get("jobs", 1), 1)
+    return sizes_by_name
 
 
 def _time_in_system(world: TaskgraphWorld) -> int:
@@ -304,6 +304,6 @@ def _input_share(snapshot: Snapshot, task: int) -> Any:
     into = np.flatnonzero(snapshot.edge_to == task)
     sources = snapshot.edge_from[into]
     where = np.where(snapshot.edge_lag[into] == 0, snapshot.node[sources], snapshot.home[sources])
-    known = where >= 0
-    there = np.bincount(where[known], snapshot.edge_volume[into][known], minlength=len(snapshot.node_capacity))
+    has_input = where >= 0
+    there = np.bincount(where[has_input], snapshot.edge_volume[into][has_input], minlength=len(snapshot.node_capacity))
     return there / max(1.0, float(there.sum()))

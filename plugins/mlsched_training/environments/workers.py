@@ -24,7 +24,7 @@ from mlsched.core.params import Number
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
 from mlsched.simulation.workers.synthetic import chic
 from mlsched.simulation.workers.workload import MS, Workload
-from mlsched_training.environments._base import MaskedEnv, only_known, seen_space
+from mlsched_training.environments._base import MaskedEnv, reject_unknown_options, seen_space
 from mlsched_training.workers.batch import Batch, Rewards
 
 #: First seed of synthetic sequences; smaller seeds are reserved for tests and measurements.
@@ -70,13 +70,13 @@ class Task:
         self.workloads, self.floor = workloads, floor
         self.phase = Phase(window, pair, limit)
         self.rewards = Rewards(p1, p2, unit_s * MS)
-        self.examples = list(workloads) if workloads is not None else [self._synthetic(FIRST_SEED)]
+        self.examples = list(workloads) if workloads is not None else [self._synthetic_workload(FIRST_SEED)]
         self.room = max(len(w.submit) for w in self.examples)
         self.models = tuple(self.examples[0].models)
         self.actions = gymnasium.spaces.Discrete(self.phase.actions)
-        self.observations = gymnasium.spaces.Box(0, self._highest(), dtype=np.float32)
+        self.observations = gymnasium.spaces.Box(0, self._largest_features(), dtype=np.float32)
 
-    def _highest(self) -> Any:
+    def _largest_features(self) -> Any:
         """Return the largest value of each feature, shape (features,)."""
         models, most_w, most_p = self.examples[0].iteration.shape
         most = [max(1, int(w.iterations.max(initial=1))) for w in self.examples]
@@ -88,9 +88,9 @@ class Task:
         """Return the workload of the next episode."""
         if self.workloads is not None:
             return self.workloads[int(rng.integers(len(self.workloads)))]
-        return self._synthetic(FIRST_SEED + int(rng.integers(10**9)))
+        return self._synthetic_workload(FIRST_SEED + int(rng.integers(10**9)))
 
-    def _synthetic(self, seed: int) -> Workload:
+    def _synthetic_workload(self, seed: int) -> Workload:
         return chic(jobs=self.jobs, rate=self.rate, seed=seed)
 
     def batch(self, workloads: Sequence[Workload]) -> Batch:
@@ -128,7 +128,7 @@ class WorkersEnv(MaskedEnv):
     def __init__(self, mask_observation: bool = False, render_mode: str | None = None, **keywords: Any) -> None:
         self.task = Task(**keywords)
         self._batch: Batch | None = None
-        self._declare(self.task.observations.low, self.task.observations.high, mask_observation, render_mode)
+        self._declare_spaces(self.task.observations.low, self.task.observations.high, mask_observation, render_mode)
 
     @property
     def action_names(self) -> list[str]:
@@ -143,23 +143,23 @@ class WorkersEnv(MaskedEnv):
         each = [*(f"is {model}" for model in self.task.models), "iterations left", "workers", "PSs"]
         return [*(f"slot {i}: {name}" for i in range(self.task.phase.window) for name in each), "backlog"]
 
-    def _mask(self) -> Any:
+    def _action_mask(self) -> Any:
         assert self._batch is not None, "reset first"
         return self._batch.mask[0].astype(np.int8)
 
-    def _text(self) -> str:
+    def _state_as_text(self) -> str:
         assert self._batch is not None, "render: reset first"
         lines = [f"time {int(self._batch.now[0]) / MS:g} s"]
-        seen = dict(zip(self.observation_names, self._batch.features[0].tolist(), strict=True))
+        values = dict(zip(self.observation_names, self._batch.features[0].tolist(), strict=True))
         for i in range(self.task.phase.window):
-            model = next((m for m in self.task.models if seen[f"slot {i}: is {m}"]), None)
+            model = next((m for m in self.task.models if values[f"slot {i}: is {m}"]), None)
             if model is None:
                 lines.append(f"  slot {i}: empty")
                 continue
-            left = round(seen[f"slot {i}: iterations left"] * ITERATIONS_UNIT)
-            workers, ps = (round(seen[f"slot {i}: {name}"] * TASKS_UNIT) for name in ("workers", "PSs"))
-            lines.append(f"  slot {i}: {model}, {left} iterations left, {workers} workers, {ps} PSs")
-        return "\n".join([*lines, f"  backlog: {round(seen['backlog'] * BACKLOG_UNIT)} jobs"])
+            remaining = round(values[f"slot {i}: iterations left"] * ITERATIONS_UNIT)
+            workers, ps = (round(values[f"slot {i}: {name}"] * TASKS_UNIT) for name in ("workers", "PSs"))
+            lines.append(f"  slot {i}: {model}, {remaining} iterations left, {workers} workers, {ps} PSs")
+        return "\n".join([*lines, f"  backlog: {round(values['backlog'] * BACKLOG_UNIT)} jobs"])
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode with the next workload."""
@@ -169,7 +169,7 @@ class WorkersEnv(MaskedEnv):
             self._batch = self.task.batch([workload])
         else:
             self._batch.restart(np.array([0]), [workload])
-        return self._seen(self._batch.features[0].copy()), self._info(self._batch)
+        return self._with_mask(self._batch.features[0].copy()), self._step_info(self._batch)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action; an episode ends when its last job is done."""
@@ -177,13 +177,13 @@ class WorkersEnv(MaskedEnv):
         if batch is None or batch.done[0]:
             raise InvalidInput("step: the episode is over; reset begins the next")
         step = batch.step(np.array([self._index_of(action)]))
-        info = self._info(batch) | {"system_ms": int(step.system_ms[0])}
+        info = self._step_info(batch) | {"system_ms": int(step.system_ms[0])}
         if batch.done[0]:
             info["average_completion_s"] = float(batch.completion_s()[0])
-        return self._seen(batch.features[0].copy()), float(step.reward[0]), bool(batch.done[0]), False, info
+        return self._with_mask(batch.features[0].copy()), float(step.reward[0]), bool(batch.done[0]), False, info
 
-    def _info(self, batch: Batch) -> dict[str, Any]:
-        return {"action_mask": self._mask(), "now_s": int(batch.now[0]) / MS}
+    def _step_info(self, batch: Batch) -> dict[str, Any]:
+        return {"action_mask": self._action_mask(), "now_s": int(batch.now[0]) / MS}
 
 
 class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
@@ -210,7 +210,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin a new episode in every environment; an integer `seed` seeds environment i by seed + i."""
-        only_known(options)
+        reject_unknown_options(options)
         seeds = (
             [None if seed is None else seed + i for i in range(self.num_envs)]
             if not isinstance(seed, Sequence)
@@ -222,41 +222,41 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
             if one is not None:
                 self._random[i] = np_random(one)[0]
         self._batch = self.task.batch([self.task.draw(rng) for rng in self._random])
-        return self._seen(self._batch), self._info(self._batch)
+        return self._with_mask(self._batch), self._step_info(self._batch)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one action per environment."""
         batch = self._batch
         if batch is None:
             raise InvalidInput("step: reset first")
-        chosen = batch.actions(actions)  # rejects wrong actions before any episode restarts
+        valid_actions = batch.actions(actions)  # rejects wrong actions before any episode restarts
         over = np.flatnonzero(batch.done)
         if over.size:
             batch.restart(over, [self.task.draw(self._random[i]) for i in over])
             # The first observation of the new episode is returned; its action belongs to the old episode.
-            kept = self._hold(batch, over, chosen)
+            outcome = self._step_others(batch, over, valid_actions)
         else:
-            kept = batch.step(chosen)
-        info = self._info(batch) | {"system_ms": kept.system_ms}
+            outcome = batch.step(valid_actions)
+        info = self._step_info(batch) | {"system_ms": outcome.system_ms}
         if batch.done.any():
             info["average_completion_s"] = np.where(batch.done, batch.completion_s(), 0.0)
             info["_average_completion_s"] = batch.done.copy()
         nothing = np.zeros(self.num_envs, dtype=bool)
-        return self._seen(batch), kept.reward, batch.done.copy(), nothing, info
+        return self._with_mask(batch), outcome.reward, batch.done.copy(), nothing, info
 
-    def _hold(self, batch: Batch, rows: Any, actions: Any) -> Any:
+    def _step_others(self, batch: Batch, rows: Any, actions: Any) -> Any:
         """Step all episodes except `rows`, which have just begun."""
         batch.done[rows], batch.mask[rows] = True, False  # with an empty mask, no action has an effect
         step = batch.step(actions)
         batch.done[rows] = False
         return step
 
-    def _seen(self, batch: Batch) -> Any:
+    def _with_mask(self, batch: Batch) -> Any:
         """Return the observations, with the masks if `mask_observation` is set."""
-        seen = batch.features.copy()
-        return {"observation": seen, "action_mask": batch.mask.astype(np.int8)} if self._masked else seen
+        features = batch.features.copy()
+        return {"observation": features, "action_mask": batch.mask.astype(np.int8)} if self._masked else features
 
-    def _info(self, batch: Batch) -> dict[str, Any]:
+    def _step_info(self, batch: Batch) -> dict[str, Any]:
         every = np.ones(self.num_envs, dtype=bool)
         return {
             "action_mask": batch.mask.astype(np.int8),

@@ -41,12 +41,12 @@ from mlsched.learned.placement.harmony_policy import Net, Policy
 from mlsched.learned.weights import KIND, VERSION, Weights, of
 from mlsched.simulation.placement.board import Shape
 from mlsched_training._recipe import Validation, layers_of
-from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
+from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.placement._harmony_clusters import Clusters
 from mlsched_training.placement._harmony_live import Measured
-from mlsched_training.placement._harmony_replay import Replay, Samples, columns, shuffled
-from mlsched_training.placement._harmony_validation import completion, random_completion, workloads
-from mlsched_training.placement.harmony_speeds import speeds
+from mlsched_training.placement._harmony_replay import Replay, Samples, arrays_of_samples, shuffled_samples
+from mlsched_training.placement._harmony_validation import completion, random_completion, validation_workloads
+from mlsched_training.placement.harmony_speeds import reward_model_of
 
 if TYPE_CHECKING:
     from mlsched_training.placement._harmony_together import Group
@@ -62,7 +62,7 @@ class HarmonyParams(ValidatedFields):
     which epsilon and the entropy's weight fall to 0. value: the baseline, "network" or "average". difference,
     explore, replayed, shuffle, live, retrain: see the module's docstring. rate, load, model: jobs per interval,
     offered load, interference. reward: file of the reward model ("": the one that comes with mlsched). validation:
-    workloads of `jobs` jobs; every: iterations between validations. flat, span: the criterion, see `trained`.
+    workloads of `jobs` jobs; every: iterations between validations. flat, span: the criterion, see `has_settled`.
     processes: how many share the clusters; another number draws other samples.
     """
 
@@ -123,12 +123,12 @@ class ActorCritic:
     """
 
     def __init__(self, params: HarmonyParams, seed: int, device: str, group: Group | None = None) -> None:
-        t = torch()
+        t = torch_module()
         self.group, leads = group, group is None
         self.params, self.seed, self.device = params, seed, device
         seed_torch(seed, 0)
-        self.actor = _layers(params, params.shape.actions, device)
-        self.critic = _layers(params, 1, device)
+        self.actor = _layers_of_network(params, params.shape.actions, device)
+        self.critic = _layers_of_network(params, 1, device)
         # In a cluster that keeps up, as much is done in an interval as comes: what V is on average.
         t.nn.init.constant_(self.critic[str(len(params.layers))].bias, params.rate)
         self.learned = [
@@ -137,9 +137,9 @@ class ActorCritic:
         ]
         self.optimisers = [t.optim.Adam(of_one, lr=params.learning_rate) for _, of_one in self.learned]
         self.average = 0.0
-        self.model = speeds(of("harmony-reward", "placement", params.reward))
+        self.model = reward_model_of(of("harmony-reward", "placement", params.reward))
         self.live = Measured(params, seed, device, self.model) if params.live and leads else None
-        self.held_out = workloads(params) if leads else []
+        self.held_out = validation_workloads(params) if leads else []
         self.random = random_completion(self.held_out, params) if leads else 0.0
 
     # -- one iteration ------------------------------------------------------------------------------------------------
@@ -149,39 +149,41 @@ class ActorCritic:
         p, rank = self.params, self.group.rank if self.group else 0
         rng = np.random.default_rng([self.seed, iteration, *([rank] if rank else [])])
         if (iteration - 1) % p.every == 0:
-            self._begin(rng)
+            self._restart_clusters(rng)
         weight = max(0.0, 1 - (iteration - 1) / p.anneal) if p.explore else 0.0
-        reward = self._sample(rng, p.epsilon * weight)
-        taken = self.replay.draw(rng, p.minibatch * self.clusters.board.rows, p.replayed)
-        figures = self._learn(shuffled(rng, taken, p.shape) if p.shuffle else taken, p.entropy * weight)
+        reward = self._sample_intervals(rng, p.epsilon * weight)
+        samples = self.replay.draw(rng, p.minibatch * self.clusters.board.rows, p.replayed)
+        figures = self._learn_from_samples(
+            shuffled_samples(rng, samples, p.shape) if p.shuffle else samples, p.entropy * weight
+        )
         if p.live and iteration % p.retrain == 0:
             if self.live is not None:
                 self.model = self.live.retrain(rng)
-            self._agree()
+            self._share_reward_model()
         relative = self.clusters.relative
         figures_of_step = {"reward": reward, "relative_speed": float(np.mean(relative)) if relative else 0.0, **figures}
         return figures_of_step if self.group is None else self.group.mean(figures_of_step)
 
-    def _agree(self) -> None:
+    def _share_reward_model(self) -> None:
         """Copy the reward model of the first process to all processes."""
         if self.group is not None:
             self.model = self.group.told(self.model if self.group.rank == 0 else None)
 
-    def _begin(self, rng: np.random.Generator) -> None:
+    def _restart_clusters(self, rng: np.random.Generator) -> None:
         """Restart the clusters with an empty buffer."""
         p = self.params
         if self.live is not None:
             self.live.begin()
         rows = self.group.workers if self.group else p.workers
         self.clusters = Clusters(p.shape, rows, p.rate, p.load)
-        self.clusters.speeds = self._speeds
+        self.clusters.speeds = self._relative_speeds
         self.clusters.begin(rng)
         size = max(p.minibatch, p.replay * rows // p.workers)
         self.replay = Replay(size, rows, p.shape, p.gamma, p.difference == "interval")
         every = np.arange(rows)
         self.now, self.valid = self.clusters.board.features(every), self.clusters.board.valid(every)
 
-    def _speeds(self, rows: Any) -> Any:
+    def _relative_speeds(self, rows: Any) -> Any:
         """Return relative speeds of the jobs on some clusters, predicted, or measured on live clusters."""
         board = self.clusters.board
         speeds = self.model(board.kind[rows], board.on[rows])
@@ -190,7 +192,7 @@ class ActorCritic:
                 speeds[at] = self.live.measure(board.kind[rows[at]], board.on[rows[at]])
         return speeds
 
-    def _sample(self, rng: np.random.Generator, epsilon: float) -> float:
+    def _sample_intervals(self, rng: np.random.Generator, epsilon: float) -> float:
         """Take actions until as many intervals have passed as there are clusters; the mean reward of an interval."""
         board = self.clusters.board
         every = np.arange(board.rows)
@@ -202,7 +204,7 @@ class ActorCritic:
             valid = self.valid
             actions = sample(np.where(valid, net(self.now), np.float32(-np.inf)), rng)
             explore = np.flatnonzero(rng.random(len(every)) < epsilon)
-            actions[explore] = self._explored(explore, actions[explore], valid, rng)
+            actions[explore] = self._explored_actions(explore, actions[explore], valid, rng)
             board.act(every, actions)
             self.valid = board.valid(every)
             over, got = np.flatnonzero(~self.valid.any(axis=1)), np.zeros(0)
@@ -216,7 +218,7 @@ class ActorCritic:
             rewards += got.tolist()
         return float(np.mean(rewards))
 
-    def _explored(self, rows: Any, actions: Any, valid: Any, rng: np.random.Generator) -> Any:
+    def _explored_actions(self, rows: Any, actions: Any, valid: Any, rng: np.random.Generator) -> Any:
         """Return the same tasks on the servers of bin packing or load balancing, selected at random."""
         shape, board = self.params.shape, self.clusters.board
         task = actions // shape.servers
@@ -225,16 +227,18 @@ class ActorCritic:
         load = np.where(rng.random(len(rows)) < 0.5, 1, -1)[:, None] * load
         return task * shape.servers + np.where(able, load, -np.inf).argmax(axis=1)
 
-    def _learn(self, taken: Samples, entropy: float) -> dict[str, float]:
+    def _learn_from_samples(self, samples: Samples, entropy: float) -> dict[str, float]:
         """Run a step of Adam for the critic, then for the actor (Eq. 2 with the advantage and the entropy)."""
-        t, p = torch(), self.params
-        now, then, valid, action, reward, discount = (t.from_numpy(a).to(self.device) for a in columns(taken))
+        t, p = torch_module(), self.params
+        now, then, valid, action, reward, discount = (
+            t.from_numpy(a).to(self.device) for a in arrays_of_samples(samples)
+        )
         if p.value == "network":
             with t.no_grad():
-                target = (1 - discount) * reward + discount * self._forward(self.critic, then)[:, 0]
-            value = self._forward(self.critic, now)[:, 0]
+                target = (1 - discount) * reward + discount * self._forward_pass(self.critic, then)[:, 0]
+            value = self._forward_pass(self.critic, now)[:, 0]
             advantage = (target - value).detach()
-            self._step(1, ((target - value) ** 2).mean())
+            self._adam_step(1, ((target - value) ** 2).mean())
         else:
             mean = {"reward": float(reward.mean())}
             got = (self.group.mean(mean) if self.group else mean)["reward"]
@@ -242,26 +246,26 @@ class ActorCritic:
             advantage = reward - self.average
         spread = float(advantage.std()) + 1e-6
         advantage = (advantage - advantage.mean()) / spread
-        logits = self._forward(self.actor, now).masked_fill(~valid, -1e9)
+        logits = self._forward_pass(self.actor, now).masked_fill(~valid, -1e9)
         log = t.log_softmax(logits, dim=1)
-        chosen = log.gather(1, action[:, None])[:, 0]
+        log_of_actions = log.gather(1, action[:, None])[:, 0]
         disorder = -(log.exp() * log).sum(dim=1).mean()
-        self._step(0, -(chosen * advantage).mean() - entropy * disorder)
+        self._adam_step(0, -(log_of_actions * advantage).mean() - entropy * disorder)
         return {"advantage": spread, "entropy": float(disorder.detach())}
 
-    def _step(self, which: int, loss: Any) -> None:
+    def _adam_step(self, which: int, loss: Any) -> None:
         self.optimisers[which].zero_grad()
         loss.backward()
         if self.group is not None:
             self.group.add([parameter.grad for parameter in self.learned[which][1]])
         self.optimisers[which].step()
 
-    def _forward(self, layers: Mapping[str, Any], x: Any) -> Any:
+    def _forward_pass(self, layers: Mapping[str, Any], x: Any) -> Any:
         """Compute the layers as `Net`, with gradients."""
-        t, s = torch(), self.params.shape
-        cut = s.slots * s.of_job
-        jobs = t.relu(layers["job.0"](x[:, :cut].reshape(len(x), s.slots, s.of_job)))
-        servers = t.relu(layers["server.0"](x[:, cut:].reshape(len(x), s.servers, s.of_server)))
+        t, s = torch_module(), self.params.shape
+        boundary = s.slots * s.of_job
+        jobs = t.relu(layers["job.0"](x[:, :boundary].reshape(len(x), s.slots, s.of_job)))
+        servers = t.relu(layers["server.0"](x[:, boundary:].reshape(len(x), s.servers, s.of_server)))
         x = t.cat([jobs.flatten(1), servers.flatten(1)], dim=1)
         last = len(layers) - 3
         for k in range(last):
@@ -275,7 +279,7 @@ class ActorCritic:
 
         A policy meets the criterion when it is better than random placement there.
         """
-        card = {"recipe": dataclasses.asdict(self.params), "data": describe(self.params)}
+        card = {"recipe": dataclasses.asdict(self.params), "data": describe_data(self.params)}
         policy = Policy(Weights(self.weights(), {**card, "kind": KIND, "version": VERSION}, "the policy in training"))
         score = completion(lambda instance, rng: policy.plan(instance, rng, True), self.held_out, self.params)
         return Validation(score, score < self.random, {"random": self.random})
@@ -288,28 +292,28 @@ class ActorCritic:
         """Return both networks, Adam, the moving average, and the reward model if it is retrained."""
         state = {"average": np.array([self.average], dtype=np.float32)}
         for name, (layers, parameters), adam in zip(("actor", "critic"), self.learned, self.optimisers, strict=True):
-            held = {**layer_state(layers), **adam_state(adam, parameters)}
-            state |= {f"{name}/{key}": value for key, value in held.items()}
+            tensors = {**layer_state(layers), **adam_state(adam, parameters)}
+            state |= {f"{name}/{key}": value for key, value in tensors.items()}
         return state | ({} if self.live is None else {f"live/{k}": v for k, v in self.live.state().items()})
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a `state`."""
         self.average = float(state["average"][0])
         for name, (layers, parameters), adam in zip(("actor", "critic"), self.learned, self.optimisers, strict=True):
-            mine = _under(f"{name}/", state)
+            mine = _with_prefix(f"{name}/", state)
             restore_layers(layers, mine)
             restore_adam(adam, parameters, mine)
         if self.live is not None:
-            self.model = self.live.restore(_under("live/", state))
+            self.model = self.live.restore(_with_prefix("live/", state))
 
 
-def _under(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
+def _with_prefix(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
     return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
 
 
-def _layers(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
+def _layers_of_network(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
     """Return the layers of a policy or value network by the names of `Net`."""
-    linear, s = torch().nn.Linear, params.shape
+    linear, s = torch_module().nn.Linear, params.shape
     merged = s.slots * params.job_units + s.servers * params.server_units
     sizes = [merged, *params.layers, outputs]
     layers = {"job.0": linear(s.of_job, params.job_units), "server.0": linear(s.of_server, params.server_units)}
@@ -317,7 +321,7 @@ def _layers(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
     return {name: layer.to(device) for name, layer in layers.items()}
 
 
-def describe(params: HarmonyParams) -> dict[str, Any]:
+def describe_data(params: HarmonyParams) -> dict[str, Any]:
     """Describe the data for the model card."""
     return {
         "source": f"{params.workers} simulated clusters of {params.servers} servers, "
@@ -330,7 +334,7 @@ def describe(params: HarmonyParams) -> dict[str, Any]:
     }
 
 
-def trained(params: HarmonyParams, curve: Sequence[Mapping[str, float]]) -> bool:
+def has_settled(params: HarmonyParams, curve: Sequence[Mapping[str, float]]) -> bool:
     """Return whether exploration is over and completion differs little from that of the previous `span` iterations.
 
     It looks at the means of the validations in the last `span` iterations and in those before: at most a share `flat`

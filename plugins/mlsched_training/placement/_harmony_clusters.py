@@ -51,8 +51,8 @@ class Clusters:
         """Let jobs arrive until there is something to decide everywhere."""
         every = np.arange(self.board.rows)
         for row in every.tolist():
-            self._arrive(row, rng)
-            self._show(row)
+            self._add_arrivals(row, rng)
+            self._show_waiting(row)
         self._until_decisions(every, rng)
 
     def finish(self, rows: IntArray, rng: np.random.Generator) -> Any:
@@ -60,32 +60,32 @@ class Clusters:
 
         Returns the sum of normalised speeds in the interval (Eq. 1).
         """
-        reward = self._pass(rows, rng)
+        reward = self._run_interval(rows, rng)
         self._until_decisions(rows, rng)
         return reward
 
     def _until_decisions(self, rows: IntArray, rng: np.random.Generator) -> None:
         """Advance past intervals without a decision."""
         while (rows := rows[~self.board.valid(rows).any(axis=1)]).size:
-            self._pass(rows, rng)
+            self._run_interval(rows, rng)
 
-    def _pass(self, rows: IntArray, rng: np.random.Generator) -> Any:
+    def _run_interval(self, rows: IntArray, rng: np.random.Generator) -> Any:
         """Run one interval of some rows, up to the waiting jobs of the next."""
         whole = self.board.whole(rows)
         for row, placed in zip(rows.tolist(), whole, strict=True):
-            self._start(row, placed)
+            self._start_placed_jobs(row, placed)
         assert self.speeds is not None
         relative = self.speeds(rows)
         self.relative += relative[relative > 0].tolist()
         speed = self.pace[rows] * relative
         self.done[rows] += speed
         for row in rows.tolist():
-            self._leave(row)
-            self._arrive(row, rng)
-            self._show(row)
+            self._remove_finished(row)
+            self._add_arrivals(row, rng)
+            self._show_waiting(row)
         return speed.sum(axis=1)
 
-    def _start(self, row: int, placed: Any) -> None:
+    def _start_placed_jobs(self, row: int, placed: Any) -> None:
         """Move the jobs that are placed to slots of running ones; the others wait, in their order."""
         board, new = self.board, self.board.shape.new
         for job in range(new):
@@ -98,12 +98,12 @@ class Clusters:
             board.on[row, :, slot] = board.on[row, :, job]
             self.demand[row, slot], self.done[row, slot] = board.need[row, job], 0.0
             self.pace[row, slot] = self.taken[row][job][3]
-        kept = [job for k, job in enumerate(self.taken[row]) if not placed[k]]
-        self.waiting[row].extendleft(reversed(kept))
+        waiting = [job for k, job in enumerate(self.taken[row]) if not placed[k]]
+        self.waiting[row].extendleft(reversed(waiting))
         self.taken[row] = []
         board.kind[row, :new], board.on[row, :, :new], board.asked[row, :new] = NOBODY, 0, 0
 
-    def _leave(self, row: int) -> None:
+    def _remove_finished(self, row: int) -> None:
         """Remove finished jobs."""
         board, new = self.board, self.board.shape.new
         for slot in np.flatnonzero((self.done[row, new:] >= 1) & (board.kind[row, new:] != NOBODY)) + new:
@@ -111,7 +111,7 @@ class Clusters:
             board.kind[row, slot], board.on[row, :, slot], board.asked[row, slot] = NOBODY, 0, 0
             self.pace[row, slot] = self.done[row, slot] = 0.0
 
-    def _arrive(self, row: int, rng: np.random.Generator) -> None:
+    def _add_arrivals(self, row: int, rng: np.random.Generator) -> None:
         """Add the jobs that arrive in one interval."""
         count = int(rng.integers(0, round(2 * self.rate) + 1))
         kind, workers, ps, length = (column.tolist() for column in variants(rng, count))
@@ -119,7 +119,7 @@ class Clusters:
         for k, w, p, x in list(zip(kind, workers, ps, length, strict=True))[: max(0, room)]:
             self.waiting[row].append((k, w, p, isolated_speed(EPOCHS * w, x * self.mean) / 1e6))
 
-    def _show(self, row: int) -> None:
+    def _show_waiting(self, row: int) -> None:
         """Put the first N' waiting jobs into their slots."""
         board, new = self.board, self.board.shape.new
         board.closed[row], board.need[row] = False, 0

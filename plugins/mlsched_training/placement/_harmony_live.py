@@ -13,9 +13,9 @@ import numpy as np
 from mlsched.instances.placement import Instance
 from mlsched.instances.placement.models import RESOURCES, SERVER, interference
 from mlsched.simulation.placement.board import NOBODY
-from mlsched_training.placement._harmony_rewards import TYPES, History, RewardNet, RewardParams, history
+from mlsched_training.placement._harmony_rewards import TYPES, History, RewardNet, RewardParams, random_history
 from mlsched_training.placement.harmony_speeds import Speeds
-from mlsched_training.placement.history import ALONE, slowdowns
+from mlsched_training.placement.history import ALONE, measured_slowdowns
 
 #: Random placements of the first history that retraining mixes with what was measured.
 PAST = 2000
@@ -37,7 +37,7 @@ class Measured:
             hidden="-".join(str(len(bias)) for _, bias in model.net.layers[:-1]),
         )
         self.net = RewardNet(self.settings, device, model.net)
-        self.past = history(PAST, seed, params.model, params.servers, params.shape.slots)
+        self.past = random_history(PAST, seed, params.model, params.servers, params.shape.slots)
         self.seen: list[tuple[Any, Any, Any]] = []
         self.model = interference(params.model)
 
@@ -48,15 +48,15 @@ class Measured:
     def measure(self, kind: Any, on: Any) -> Any:
         """Return relative speeds (N) of the jobs of one cluster (kind: N, on: M x N x 2)."""
         slots = np.flatnonzero((kind != NOBODY) & on.any(axis=(0, 2)))
-        measured = np.zeros(len(kind), dtype=np.float32)
+        speeds = np.zeros(len(kind), dtype=np.float32)
         if slots.size:
-            measured[slots] = 1 / slowdowns(self._running(kind[slots], on[:, slots]))
+            speeds[slots] = 1 / measured_slowdowns(self._as_running_jobs(kind[slots], on[:, slots]))
             there = np.isin(np.arange(len(kind)), slots)
-            self.seen.append((np.where(there, kind, NOBODY), (on * there[:, None]).astype(np.float32), measured))
+            self.seen.append((np.where(there, kind, NOBODY), (on * there[:, None]).astype(np.float32), speeds))
             del self.seen[: -self.most]
-        return measured
+        return speeds
 
-    def _running(self, kind: Any, on: Any) -> Instance:
+    def _as_running_jobs(self, kind: Any, on: Any) -> Instance:
         """Return the jobs as running jobs."""
         none, servers = np.zeros(0, dtype=np.int64), len(on)
         capacity = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
@@ -93,9 +93,9 @@ class Measured:
                 for _ in range(STEPS)
             ]
             self.net.learn(rng, both, batches)
-        return self._speeds()
+        return self._speeds_of_model()
 
-    def _speeds(self) -> Speeds:
+    def _speeds_of_model(self) -> Speeds:
         return Speeds(self.net.folded(), self.settings.form, len(TYPES))
 
     def state(self) -> dict[str, Any]:
@@ -105,4 +105,4 @@ class Measured:
     def restore(self, state: dict[str, Any]) -> Speeds:
         """Restore a `state`."""
         self.net.restore(state)
-        return self._speeds()
+        return self._speeds_of_model()

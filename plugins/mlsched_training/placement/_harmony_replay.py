@@ -54,13 +54,13 @@ class Replay:
         for row, got in zip(rows.tolist(), reward.tolist(), strict=True):
             waiting, self._open[row] = self._open[row], []
             at = (self.next + np.arange(len(waiting))) % self.size
-            kept = self.kept
+            storage = self.kept
             for k, (now, then, valid, action) in zip(at.tolist(), waiting, strict=True):
-                kept.now[k], kept.then[k], kept.valid[k], kept.action[k] = now, then, valid, action
-            kept.reward[at], kept.discount[at] = got, self.gamma
+                storage.now[k], storage.then[k], storage.valid[k], storage.action[k] = (now, then, valid, action)
+            storage.reward[at], storage.discount[at] = got, self.gamma
             if self.whole and waiting:
-                kept.then[at] = waiting[-1][1]
-                kept.discount[at] = self.gamma ** np.arange(len(waiting), 0, -1)
+                storage.then[at] = waiting[-1][1]
+                storage.discount[at] = self.gamma ** np.arange(len(waiting), 0, -1)
             self.next = (self.next + len(waiting)) % self.size
             self.count = min(self.size, self.count + len(waiting))
             self._last += len(waiting)
@@ -72,34 +72,34 @@ class Replay:
     def draw(self, rng: np.random.Generator, count: int, replayed: bool) -> Samples:
         """So many random samples; with `replayed` false all of those since `forget_last`."""
         if replayed:
-            chosen = rng.integers(self.count, size=count)
+            indices = rng.integers(self.count, size=count)
         else:
-            chosen = (self.next - 1 - np.arange(min(self._last, self.size))) % self.size
-        return Samples(*(column[chosen] for column in columns(self.kept)))
+            indices = (self.next - 1 - np.arange(min(self._last, self.size))) % self.size
+        return Samples(*(column[indices] for column in arrays_of_samples(self.kept)))
 
 
-def shuffled(rng: np.random.Generator, taken: Samples, shape: Shape) -> Samples:
+def shuffled_samples(rng: np.random.Generator, samples: Samples, shape: Shape) -> Samples:
     """Return the samples with waiting jobs, running jobs and servers in another order, the same for all samples."""
     new, servers = rng.permutation(shape.new), rng.permutation(shape.servers)
     slots = np.concatenate([new, shape.new + rng.permutation(shape.running)])
-    cut = shape.slots * shape.of_job
-    jobs = np.arange(cut).reshape(shape.slots, shape.of_job)[slots]
-    rest = np.arange(cut, shape.features).reshape(shape.servers, shape.of_server)[servers]
+    boundary = shape.slots * shape.of_job
+    jobs = np.arange(boundary).reshape(shape.slots, shape.of_job)[slots]
+    rest = np.arange(boundary, shape.features).reshape(shape.servers, shape.of_server)[servers]
     pairs = rest[:, shape.resources :].reshape(shape.servers, shape.slots, 2)[:, slots].reshape(shape.servers, -1)
     rest = np.concatenate([rest[:, : shape.resources], pairs], axis=1)
     features = np.concatenate([jobs.ravel(), rest.ravel()])
     actions = np.arange(shape.actions).reshape(shape.new, 2, shape.servers)[new][:, :, servers].ravel()
     place = np.argsort(actions)  # where each action has gone
     return Samples(
-        taken.now[:, features],
-        taken.then[:, features],
-        taken.valid[:, actions],
-        place[taken.action],
-        taken.reward,
-        taken.discount,
+        samples.now[:, features],
+        samples.then[:, features],
+        samples.valid[:, actions],
+        place[samples.action],
+        samples.reward,
+        samples.discount,
     )
 
 
-def columns(samples: Samples) -> tuple[Any, ...]:
+def arrays_of_samples(samples: Samples) -> tuple[Any, ...]:
     """Return the arrays themselves, without the copies of `dataclasses.astuple`."""
     return tuple(getattr(samples, field.name) for field in dataclasses.fields(samples))

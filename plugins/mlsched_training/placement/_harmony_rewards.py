@@ -26,9 +26,9 @@ from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned.net import Mlp
 from mlsched.simulation.placement.board import NOBODY
 from mlsched_training._recipe import Validation, layers_of
-from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
+from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.placement.harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
-from mlsched_training.placement.history import placement, slowdowns
+from mlsched_training.placement.history import measured_slowdowns, random_placement
 
 #: Seeds of histories: no test draws placements by them.
 HISTORY = 2_000_000
@@ -79,18 +79,18 @@ class History:
 
 
 @functools.lru_cache(maxsize=4)
-def history(samples: int, seed: int, model: str, servers: int, slots: int) -> History:
+def random_history(samples: int, seed: int, model: str, servers: int, slots: int) -> History:
     """Return random placements, each job in a random slot."""
     rng = np.random.default_rng([HISTORY, seed])
     kind = np.full((samples, slots), NOBODY, dtype=np.int64)
     on = np.zeros((samples, servers, slots, 2), dtype=np.float32)
     speed = np.ones((samples, slots), dtype=np.float32)
     for k in range(samples):
-        instance = placement(rng, model, servers)
+        instance = random_placement(rng, model, servers)
         at = rng.permutation(slots)[: len(instance.run_type)]
         kind[k, at] = instance.run_type
         on[k][:, at] = np.moveaxis(np.stack([instance.run_workers, instance.run_ps], axis=-1), 0, 1)
-        speed[k, at] = 1 / slowdowns(instance)
+        speed[k, at] = 1 / measured_slowdowns(instance)
     return History(kind, on, speed)
 
 
@@ -99,7 +99,7 @@ class RewardNet:
     normalisation, which is in its layers by now."""
 
     def __init__(self, params: RewardParams, device: str, trained: Mlp | None = None) -> None:
-        t = torch()
+        t = torch_module()
         self.params, self.device = params, device
         p, types = params, len(TYPES)
         wide = p.slots * (types + 2 + 2 * p.servers), p.slots
@@ -111,7 +111,7 @@ class RewardNet:
         if trained:
             pairs = enumerate(trained.layers)
             restore_layers(
-                self._layers(), {f"{k}.{n}": v for k, (w, b) in pairs for n, v in (("weight", w.T), ("bias", b))}
+                self._linear_layers(), {f"{k}.{n}": v for k, (w, b) in pairs for n, v in (("weight", w.T), ("bias", b))}
             )
         parts: list[Any] = []
         for k, layer in enumerate(self.linear[:-1]):
@@ -129,12 +129,12 @@ class RewardNet:
             if self.params.form == "flat" and self.params.shuffle:
                 slots, servers = rng.permutation(kind.shape[1]), rng.permutation(on.shape[1])
                 kind, on, speed = kind[:, slots], on[:, servers][:, :, slots], speed[:, slots]
-            total += self._step(kind, on, speed)
+            total += self._adam_step(kind, on, speed)
         self.net.eval()
         return total / max(1, len(batches))
 
-    def _step(self, kind: Any, on: Any, speed: Any) -> float:
-        t, there = torch(), kind != NOBODY
+    def _adam_step(self, kind: Any, on: Any, speed: Any) -> float:
+        t, there = torch_module(), kind != NOBODY
         types = len(TYPES)
         inputs = flat_inputs(kind, on, types) if self.params.form == "flat" else job_inputs(kind, on, types)[there]
         out = self.net(t.from_numpy(inputs).to(self.device))
@@ -167,18 +167,18 @@ class RewardNet:
             for name, value in norm.state_dict().items()
             if name.startswith("running")
         }
-        layers = layer_state({**self._layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}})
+        layers = layer_state({**self._linear_layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}})
         return {**layers, **norms, **adam_state(self.optimiser, self.parameters)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a `state`."""
-        restore_layers({**self._layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}}, state)
+        restore_layers({**self._linear_layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}}, state)
         for k, norm in enumerate(self.norms):
             for name in ("running_mean", "running_var"):
-                getattr(norm, name).copy_(torch().from_numpy(state[f"norm.{k}.{name}"].copy()))
+                getattr(norm, name).copy_(torch_module().from_numpy(state[f"norm.{k}.{name}"].copy()))
         restore_adam(self.optimiser, self.parameters, state)
 
-    def _layers(self) -> dict[str, Any]:
+    def _linear_layers(self) -> dict[str, Any]:
         return {str(k): layer for k, layer in enumerate(self.linear)}
 
 
@@ -190,7 +190,7 @@ class RewardLearner:
         seed_torch(seed, 0)
         self.net = RewardNet(params, device)
         self.net.net.eval()
-        self.past = history(params.samples, seed, params.model, params.servers, params.slots)
+        self.past = random_history(params.samples, seed, params.model, params.servers, params.slots)
         count = max(1, round(params.held_out * params.samples))
         self.tested, self.trained_on = np.arange(count), np.arange(count, params.samples)
 
@@ -220,15 +220,15 @@ class RewardLearner:
         self.net.restore(state)
 
 
-def relative_errors(tensors: dict[str, Any], form: str, past: History, chosen: Any) -> Any:
+def relative_errors(tensors: dict[str, Any], form: str, past: History, rows: Any) -> Any:
     """Return |predicted - measured| / measured speed of every job of the selected placements."""
-    kind, on, speed = past.kind[chosen], past.on[chosen], past.speed[chosen]
+    kind, on, speed = past.kind[rows], past.on[rows], past.speed[rows]
     there = kind != NOBODY
     predicted = Speeds(tensors, form, len(TYPES))(kind, on)[there]
     return np.abs(predicted - speed[there]) / speed[there]
 
 
-def describe(params: RewardParams) -> dict[str, Any]:
+def describe_data(params: RewardParams) -> dict[str, Any]:
     """Describe the data for the model card."""
     return {
         "source": f"{params.samples} random placements on {params.servers} servers, {params.model} interference",

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched_training._torch import repeatable, torch
+from mlsched_training._torch import repeatable_numbers, torch_module
 from mlsched_training.placement._harmony import ActorCritic, HarmonyParams
 
 #: Seconds that the processes have to find each other.
@@ -37,7 +37,7 @@ class Group:
     """The processes of a training, as one of them sees it."""
 
     def __init__(self, folder: str, rank: int, processes: int, workers: int) -> None:
-        self.distributed, self.rank = torch().distributed, rank
+        self.distributed, self.rank = torch_module().distributed, rank
         #: Clusters of this process, and their share of all.
         self.workers = len(np.array_split(np.arange(workers), processes)[rank])
         self.share = self.workers / workers
@@ -47,29 +47,29 @@ class Group:
 
     def add(self, gradients: list[Any]) -> None:
         """Make each gradient the sum over all processes, by their shares."""
-        flat = torch().cat([gradient.flatten() for gradient in gradients]).cpu() * self.share
+        flat = torch_module().cat([gradient.flatten() for gradient in gradients]).cpu() * self.share
         self.distributed.all_reduce(flat)
         for gradient, summed in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
             gradient.copy_(summed.reshape(gradient.shape))
 
     def mean(self, figures: Mapping[str, float]) -> dict[str, float]:
         """Return the mean of each figure over all clusters."""
-        values = torch().tensor(list(figures.values()), dtype=torch().float64) * self.share
+        values = torch_module().tensor(list(figures.values()), dtype=torch_module().float64) * self.share
         self.distributed.all_reduce(values)
         return dict(zip(figures, values.tolist(), strict=True))
 
     def told(self, what: Any = None) -> Any:
         """What the first process says; others say nothing."""
-        said = [what]
-        self.distributed.broadcast_object_list(said)
-        return said[0]
+        message = [what]
+        self.distributed.broadcast_object_list(message)
+        return message[0]
 
 
 class Together(ActorCritic):
     """The first of several processes that train one Harmony; the others end with its `with` block."""
 
     def __init__(self, params: HarmonyParams, seed: int, device: str) -> None:
-        if torch().distributed.is_initialized():
+        if torch_module().distributed.is_initialized():
             raise InvalidInput("processes: this process has a group of torch.distributed open; train in another one")
         super().__init__(params, seed, device)
         folder = tempfile.mkdtemp()
@@ -80,10 +80,10 @@ class Together(ActorCritic):
         try:
             self.group = self._led = Group(folder, 0, params.processes, params.workers)
         except BaseException:
-            _kill(others)
+            _kill_processes(others)
             shutil.rmtree(folder)
             raise
-        self._over = weakref.finalize(self, _end, self.group, others, folder)
+        self._over = weakref.finalize(self, _end_processes, self.group, others, folder)
 
     def __enter__(self) -> Together:
         return self
@@ -101,17 +101,17 @@ class Together(ActorCritic):
         """Restore a `state` in all processes."""
         self._led.told(("restore", state))
         super().restore(state)
-        self._agree()
+        self._share_reward_model()
 
 
-def _end(group: Group, others: list[subprocess.Popen[bytes]], folder: str) -> None:
+def _end_processes(group: Group, others: list[subprocess.Popen[bytes]], folder: str) -> None:
     """End the other processes, which hold nothing that is not here, too."""
-    _kill(others)
+    _kill_processes(others)
     group.distributed.destroy_process_group()
     shutil.rmtree(folder)
 
 
-def _kill(others: list[subprocess.Popen[bytes]]) -> None:
+def _kill_processes(others: list[subprocess.Popen[bytes]]) -> None:
     for other in others:
         other.terminate()
         other.wait()
@@ -119,18 +119,18 @@ def _kill(others: list[subprocess.Popen[bytes]]) -> None:
 
 def follow(folder: str, rank: int) -> None:
     """Be another process than the first: do what it says, until it ends this one."""
-    given = json.loads((Path(folder) / "settings.json").read_text(encoding="utf-8"))
-    params = HarmonyParams(**given["params"])
-    with repeatable():
+    settings = json.loads((Path(folder) / "settings.json").read_text(encoding="utf-8"))
+    params = HarmonyParams(**settings["params"])
+    with repeatable_numbers():
         group = Group(folder, rank, params.processes, params.workers)
-        learner = ActorCritic(params, given["seed"], given["device"], group)
+        learner = ActorCritic(params, settings["seed"], settings["device"], group)
         while True:
             what, of = group.told()
             if what == "improve":
                 learner.improve(of)
             else:
                 learner.restore(of)
-                learner._agree()
+                learner._share_reward_model()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from mlsched.simulation.wake import Wake
 VALIDATION = 100_000
 
 
-def workloads(params: Any) -> list[Workload]:
+def validation_workloads(params: Any) -> list[Workload]:
     """Return the validation set, which is the same for every seed."""
     return [
         uniform(

@@ -26,9 +26,9 @@ from mlsched.learned.placement.harmony_plus import complete_placements
 from mlsched.learned.placement.plus_net import MOST_ATTENTION, PlusNet, View, tensor_shapes
 from mlsched.learned.placement.plus_state import States
 from mlsched_training._recipe import Validation
-from mlsched_training._torch import adam_state, restore_adam, seed_torch, torch
-from mlsched_training.placement._plus_examples import Asked, drawn, solved, steps
-from mlsched_training.placement._plus_history import fit, synthetic
+from mlsched_training._torch import adam_state, restore_adam, seed_torch, torch_module
+from mlsched_training.placement._plus_examples import Asked, random_question, steps_to_plan, stored_answers
+from mlsched_training.placement._plus_history import fit_tables, synthetic_instances
 
 #: Streams of random numbers that every training seed has in common: history, answers, validation.
 HISTORY, ANSWERS, HELD_OUT = 1, 2, 3
@@ -46,8 +46,8 @@ class PlusParams(ValidatedFields):
     imitation_rate to a tenth. The next `own` iterations draw `samples` placements of each of `asked` questions of up to
     servers x jobs; half of a batch is from the best of them; learning_rate: Adam's then, which falls in the same way.
     validation: questions, half of them of each kind; every: iterations between validations. gap, flat, span: the
-    criterion, see `trained`. keep: a file that keeps exact answers for another training ("": none); it changes nothing
-    else.
+    criterion, see `has_settled`. keep: a file that keeps exact answers for another training (default: no file); results
+    are the same.
     """
 
     interference: Annotated[str, KINDS] = "pairwise"
@@ -74,52 +74,54 @@ class PlusParams(ValidatedFields):
 
 
 @functools.lru_cache(maxsize=2)
-def known(interference: str, jobs: int) -> tuple[dict[str, Any], tuple[str, ...], float]:
+def fitted_speed_model(interference: str, jobs: int) -> tuple[dict[str, Any], tuple[str, ...], float]:
     """Return the fitted speed model, which is the same for every training seed."""
-    return fit(np.random.default_rng([HISTORY, jobs]), jobs, synthetic(interference))
+    return fit_tables(np.random.default_rng([HISTORY, jobs]), jobs, synthetic_instances(interference))
 
 
 @functools.lru_cache(maxsize=4)
-def answers(stream: int, count: int, params: PlusParams) -> list[tuple[Asked, Plan, bool]]:
+def exact_answers(stream: int, count: int, params: PlusParams) -> list[tuple[Asked, Plan, bool]]:
     """Return questions, their exact answers, and whether these are proven; equal for every training seed.
 
     Those for validation are small and large by turns.
     """
-    p, tensors = params, known(params.interference, params.history)[0]
+    p, tensors = params, fitted_speed_model(params.interference, params.history)[0]
     questions = []
     for k in range(count):
         large = stream == HELD_OUT and k % 2
-        questions.append(drawn(np.random.default_rng([stream, k]), tensors, *((p.servers, p.jobs) if large else SMALL)))
-    found = solved(questions, p.keep and f"{p.keep}.{stream}")
-    return [(asked, plan, proven) for asked, (plan, proven) in zip(questions, found, strict=True)]
+        questions.append(
+            random_question(np.random.default_rng([stream, k]), tensors, *((p.servers, p.jobs) if large else SMALL))
+        )
+    solutions = stored_answers(questions, p.keep and f"{p.keep}.{stream}")
+    return [(question, plan, proven) for question, (plan, proven) in zip(questions, solutions, strict=True)]
 
 
 class Learner:
     """Harmony-plus in training."""
 
     def __init__(self, params: PlusParams, seed: int, device: str) -> None:
-        t = torch()
+        t = torch_module()
         self.params, self.seed, self.device = params, seed, device
-        self.speeds, self.types, self.error = known(params.interference, params.history)
+        self.speeds, self.types, self.error = fitted_speed_model(params.interference, params.history)
         seed_torch(seed, 0)
-        self.tensors = {name: _initial(shape).to(device) for name, shape in tensor_shapes(params.hidden).items()}
+        self.tensors = {name: _initial_weights(shape).to(device) for name, shape in tensor_shapes(params.hidden).items()}
         self.parameters = [value.requires_grad_() for value in self.tensors.values()]
         self.optimiser = t.optim.Adam(self.parameters, lr=params.imitation_rate)
         self.decisions: Decisions = []
-        self.held_out = answers(HELD_OUT, params.validation, params)
+        self.held_out = exact_answers(HELD_OUT, params.validation, params)
 
     # -- the network in torch -----------------------------------------------------------------------------------------
 
     def scores(self, view: View) -> tuple[Any, Any]:
         """Compute the scores as `PlusNet`, with gradients."""
-        t, w = torch(), self.tensors
+        t, w = torch_module(), self.tensors
         relu = t.relu
         edge = view.candidates @ w["edge.candidate"] + (view.jobs @ w["edge.job"])[view.job]
         edge = edge + (view.servers @ w["edge.server"])[view.server]
         edge = relu(edge + (view.whole @ w["edge.whole"] + w["edge.bias"])[view.state])
         weight = (edge @ w["attention"]).clamp(-MOST_ATTENTION, MOST_ATTENTION).exp()
         ends = ((view.job, len(view.jobs)), (view.server, len(view.servers)), (view.state, len(view.whole)))
-        by_job, by_server, message = (attend(edge, weight[:, k], *end) for k, end in enumerate(ends))
+        by_job, by_server, message = (attend_groups(edge, weight[:, k], *end) for k, end in enumerate(ends))
         edge = edge @ w["score.edge"] + (by_job @ w["score.job"])[view.job]
         edge = edge + (by_server @ w["score.server"])[view.server]
         edge = relu(edge + (message @ w["score.whole"] + w["score.bias"])[view.state])
@@ -128,17 +130,17 @@ class Learner:
 
     def log_chances(self, view: View) -> tuple[Any, Any]:
         """log-probabilities of the candidates and of stopping (impossible: -1e9)."""
-        t = torch()
+        t = torch_module()
         scores, stop = self.scores(view)
         stop = stop.masked_fill(~view.may_stop, -1e9)
         rows = t.cat([view.state, t.arange(len(stop), device=self.device)])
-        total = log_sums(t.cat([scores, stop]), rows, len(stop))
+        total = log_sums_of_groups(t.cat([scores, stop]), rows, len(stop))
         return scores - total[view.state], stop - total
 
-    def _step(self, loss: Any) -> None:
+    def _adam_step(self, loss: Any) -> None:
         self.optimiser.zero_grad()
         loss.backward()
-        torch().nn.utils.clip_grad_norm_(self.parameters, 1.0)
+        torch_module().nn.utils.clip_grad_norm_(self.parameters, 1.0)
         self.optimiser.step()
 
     # -- an iteration -------------------------------------------------------------------------------------------------
@@ -148,48 +150,50 @@ class Learner:
         p, rng = self.params, np.random.default_rng([self.seed, iteration])
         if not self.decisions:
             draw = np.random.default_rng([self.seed, 0])
-            pairs = [(asked, plan) for asked, plan, proven in answers(ANSWERS, p.questions, p) if proven] * p.walks
-            self.decisions = [step for asked, plan in pairs for step in steps(asked, plan, draw)]
+            pairs = [
+                (question, plan) for question, plan, proven in exact_answers(ANSWERS, p.questions, p) if proven
+            ] * p.walks
+            self.decisions = [step for question, plan in pairs for step in steps_to_plan(question, plan, draw)]
         if iteration <= p.imitation:
-            self._rate(p.imitation_rate, iteration, p.imitation)
-            return {"loss": self._imitate([(self.decisions, p.batch)], rng)}
-        self._rate(p.learning_rate, iteration - p.imitation, p.own)
-        own, gain = self._own(rng)
+            self._set_learning_rate(p.imitation_rate, iteration, p.imitation)
+            return {"loss": self._imitate_decisions([(self.decisions, p.batch)], rng)}
+        self._set_learning_rate(p.learning_rate, iteration - p.imitation, p.own)
+        own, gain = self._best_own_decisions(rng)
         half = p.batch // 2
-        return {"loss": self._imitate([(self.decisions, p.batch - half), (own, half)], rng), "gain": gain}
+        return {"loss": self._imitate_decisions([(self.decisions, p.batch - half), (own, half)], rng), "gain": gain}
 
-    def _rate(self, first: float, iteration: int, of: int) -> None:
+    def _set_learning_rate(self, first: float, iteration: int, of: int) -> None:
         """Set Adam's learning rate, which falls from `first` to a tenth within `of` iterations."""
         for group in self.optimiser.param_groups:
             group["lr"] = first * 0.1 ** min(1.0, (iteration - 1) / max(1, of - 1))
 
-    def _imitate(self, sources: list[tuple[Decisions, int]], rng: np.random.Generator) -> float:
+    def _imitate_decisions(self, sources: list[tuple[Decisions, int]], rng: np.random.Generator) -> float:
         """Run steps of Adam on random decisions of each source, and return the mean loss."""
-        t, losses = torch(), []
+        t, losses = torch_module(), []
         for _ in range(self.params.steps):
-            chosen = [source[k] for source, n in sources for k in rng.integers(0, len(source), n)]
-            view, target, last = joined(chosen, self.device)
+            sample = [source[k] for source, n in sources for k in rng.integers(0, len(source), n)]
+            view, target, last = joined_view(sample, self.device)
             chances, stop = self.log_chances(view)
             rows = t.cat([view.state, t.arange(len(stop), device=self.device)])
             right = t.cat([chances, stop]).masked_fill(~t.cat([target, last]), -1e9)
-            loss = -log_sums(right, rows, len(stop)).mean()
-            self._step(loss)
+            loss = -log_sums_of_groups(right, rows, len(stop)).mean()
+            self._adam_step(loss)
             losses.append(float(loss.detach()))
         return float(np.mean(losses))
 
-    def _own(self, rng: np.random.Generator) -> tuple[Decisions, float]:
+    def _best_own_decisions(self, rng: np.random.Generator) -> tuple[Decisions, float]:
         """Decisions on the way to the best of several placements of new questions, and by how many percent their speed
         is above that of the likeliest placement.
         """
         p, net, gains = self.params, PlusNet(self.weights()), []
         decisions: Decisions = []
         for _ in range(p.asked):
-            asked = drawn(rng, self.speeds, p.servers, p.jobs)
-            states = States(asked.question(), p.samples)
+            question = random_question(rng, self.speeds, p.servers, p.jobs)
+            states = States(question.question(), p.samples)
             complete_placements(states, net, rng)
             values = states.total_speeds()
             gains.append(100 * (float(values.max()) / max(1.0, float(values[0])) - 1))
-            decisions += steps(asked, states.plan(int(values.argmax())), rng)
+            decisions += steps_to_plan(question, states.plan(int(values.argmax())), rng)
         return decisions, float(np.mean(gains))
 
     # -- what the trainer needs ---------------------------------------------------------------------------------------
@@ -197,8 +201,8 @@ class Learner:
     def validate(self) -> Validation:
         """Return the mean loss of estimated speed against exact answers in percent, with one placement each."""
         net, rng, gaps = PlusNet(self.weights()), np.random.default_rng(0), []
-        for asked, plan, _ in self.held_out:
-            question, i = asked.question(), asked.instance
+        for held_out_question, plan, _ in self.held_out:
+            question, i = held_out_question.question(), held_out_question.instance
             states = States(question, 1)
             complete_placements(states, net, rng)
             w, p = np.concatenate([i.run_workers, plan.workers]), np.concatenate([i.run_ps, plan.ps])
@@ -218,16 +222,16 @@ class Learner:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a `state`."""
-        t = torch()
+        t = torch_module()
         with t.no_grad():
             for name, value in self.tensors.items():
                 value.copy_(t.from_numpy(state[name].copy()))
         restore_adam(self.optimiser, self.parameters, state)
 
 
-def joined(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
+def joined_view(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
     """Return decisions of any size as one view in torch, with the correct candidates and stops."""
-    t = torch()
+    t = torch_module()
     views = [view for view, _ in decisions]
     columns = {}
     for name in ("candidates", "jobs", "servers", "whole", "may_stop"):
@@ -237,34 +241,34 @@ def joined(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
         columns[name] = np.concatenate([getattr(v, name) + e for v, e in zip(views, ends, strict=True)])
     right = np.concatenate([mark[:-1] for _, mark in decisions])
     stop = np.array([bool(mark[-1]) for _, mark in decisions])
-    moved = {name: t.from_numpy(column).to(device) for name, column in columns.items()}
-    return View(**moved), t.from_numpy(right).to(device), t.from_numpy(stop).to(device)
+    tensors = {name: t.from_numpy(column).to(device) for name, column in columns.items()}
+    return View(**tensors), t.from_numpy(right).to(device), t.from_numpy(stop).to(device)
 
 
-def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
+def attend_groups(values: Any, weight: Any, group: Any, count: int) -> Any:
     """Compute `plus_net.attend` in torch, with groups in any order."""
-    t = torch()
+    t = torch_module()
     total = t.zeros(count, device=values.device).index_add(0, group, weight)
     attended = t.zeros((count, values.shape[1]), device=values.device).index_add(0, group, values * weight[:, None])
     return attended / total.clamp(min=1e-9)[:, None]
 
 
-def log_sums(values: Any, group: Any, count: int) -> Any:
+def log_sums_of_groups(values: Any, group: Any, count: int) -> Any:
     """log of the sum of exp(values) of each group."""
-    t = torch()
+    t = torch_module()
     most = t.full((count,), -1e9, device=values.device).scatter_reduce(0, group, values.detach(), "amax")
     return most + t.zeros(count, device=values.device).index_add(0, group, (values - most[group]).exp()).log()
 
 
-def _initial(shape: tuple[int, ...]) -> Any:
+def _initial_weights(shape: tuple[int, ...]) -> Any:
     """Uniform within 1 / sqrt(inputs), as torch's linear layers begin; biases 0."""
-    t = torch()
+    t = torch_module()
     if len(shape) == 1:
         return t.zeros(shape)
     return (2 * t.rand(shape) - 1) / shape[0] ** 0.5
 
 
-def trained(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
+def has_settled(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
     """Return whether the learning rates have reached their end and the gap to exact answers has settled.
 
     It looks at the means of the validations in the last `span` iterations and in those before: at most `flat` points
@@ -277,9 +281,9 @@ def trained(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
     return all(parts) and bool(abs(float(np.mean(parts[1]) - np.mean(parts[0]))) <= params.flat)
 
 
-def describe(params: PlusParams) -> dict[str, Any]:
+def describe_data(params: PlusParams) -> dict[str, Any]:
     """Describe the data for the model card."""
-    _, types, error = known(params.interference, params.history)
+    _, types, error = fitted_speed_model(params.interference, params.history)
     return {
         "models": list(types),
         "history": f"{params.history} jobs placed at random, interference {params.interference}, measured by the judge "

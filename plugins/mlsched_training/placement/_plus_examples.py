@@ -44,27 +44,27 @@ class Asked:
         return Question(self.instance, self.speeds)
 
 
-def ask(rng: np.random.Generator, tensors: dict[str, Floats], *, change: bool, **sizes: Any) -> Asked:
+def question_of_sizes(rng: np.random.Generator, tensors: dict[str, Floats], *, change: bool, **sizes: Any) -> Asked:
     """A question by `generate` of some sizes, asked of the fitted model or, with `change`, of one near it."""
-    drawn = generate(rng, **sizes)
+    template = generate(rng, **sizes)
     tables = {name: tensors[name].astype(np.float64) for name in (*PAIRS, *ALONE)}
     if change:
         tables = {name: table * np.exp(SPREAD * rng.standard_normal(table.shape)) for name, table in tables.items()}
     millionths = {name: np.rint(1e6 * table).astype(np.int64) for name, table in tables.items()}
-    instance = drawn.replace(
+    instance = template.replace(
         sigma_worker=millionths["speeds.worker"],
         sigma_ps=millionths["speeds.ps"],
-        linear=np.zeros_like(drawn.linear),
-        quadratic=np.zeros_like(drawn.quadratic),
+        linear=np.zeros_like(template.linear),
+        quadratic=np.zeros_like(template.quadratic),
         rho_ps=millionths["speeds.remote_ps"],
         rho_worker=millionths["speeds.remote_worker"],
     )
-    return Asked(instance, Speeds({k: v.astype(np.float32) for k, v in tables.items()}, drawn.types))
+    return Asked(instance, Speeds({k: v.astype(np.float32) for k, v in tables.items()}, template.types))
 
 
-def drawn(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jobs: int) -> Asked:
+def random_question(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jobs: int) -> Asked:
     """A question of up to so many servers and jobs, from a half-empty cluster to one that cannot take all."""
-    return ask(
+    return question_of_sizes(
         rng,
         tensors,
         change=bool(rng.integers(2)),
@@ -76,47 +76,47 @@ def drawn(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jo
     )
 
 
-def exact(asked: Asked) -> tuple[Plan, bool]:
+def exact_answer(question: Asked) -> tuple[Plan, bool]:
     """Return the best plan of the exact solver within the work limit, and whether it is proven optimal."""
     start, _ = registry().solver("placement", "local-search")
     solver, _ = registry().solver("placement", "cp-sat")
-    hint = start.function(asked.instance, rng=np.random.default_rng(0), moves=MOVES, rounds=1)
-    request = Request(solver, "total_speed", limits=Limits(work=WORK), instance=asked.instance, start=hint)
+    hint = start.function(question.instance, rng=np.random.default_rng(0), moves=MOVES, rounds=1)
+    request = Request(solver, "total_speed", limits=Limits(work=WORK), instance=question.instance, start=hint)
     outcome = solvers.run(request)
     plan: Any = hint if outcome.plan is None else outcome.plan
     return plan, outcome.status == "optimal"
 
 
-def solved(questions: list[Asked], keep: str) -> list[tuple[Plan, bool]]:
+def stored_answers(questions: list[Asked], keep: str) -> list[tuple[Plan, bool]]:
     """Return the exact answer to each question, and whether it is proven.
 
     keep: a file in which the answers are looked for and kept ("": nowhere).
     """
     digest = hashlib.sha256(json.dumps([a.instance.hash for a in questions]).encode()).hexdigest()
-    known = _read(keep, digest)
-    if known is None:
-        answers = [exact(a) for a in questions]
-        known = [[plan.workers.tolist(), plan.ps.tolist(), proven] for plan, proven in answers]
+    stored = _read_answers(keep, digest)
+    if stored is None:
+        answers = [exact_answer(a) for a in questions]
+        stored = [[plan.workers.tolist(), plan.ps.tolist(), proven] for plan, proven in answers]
         if keep:
             with atomic_write(keep, "w") as file:
-                json.dump({"questions": digest, "answers": known}, file)
-    return [(Plan(workers=np.array(w), ps=np.array(p)), proven) for w, p, proven in known]
+                json.dump({"questions": digest, "answers": stored}, file)
+    return [(Plan(workers=np.array(w), ps=np.array(p)), proven) for w, p, proven in stored]
 
 
-def _read(keep: str, digest: str) -> Any:
+def _read_answers(keep: str, digest: str) -> Any:
     """Return the stored answers to the questions of a digest, or None."""
     if not keep or not Path(keep).exists():
         return None
-    kept = json.loads(Path(keep).read_text(encoding="utf-8"))
-    return kept["answers"] if kept["questions"] == digest else None
+    stored = json.loads(Path(keep).read_text(encoding="utf-8"))
+    return stored["answers"] if stored["questions"] == digest else None
 
 
-def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View, Any]]:
+def steps_to_plan(goal_question: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View, Any]]:
     """One way from nothing to a plan: (view, which candidates lead there, and whether stopping does, as the last).
 
     The order of the jobs is drawn. Steps without a choice are left out.
     """
-    question = asked.question()
+    question = goal_question.question()
     states, goal = States(question, 1), np.stack([plan.workers, plan.ps], axis=2)  # J x M x 2
     liking = rng.exponential(1.0, question.jobs) ** rng.choice([0.0, 1.0, 4.0])
     decisions = []
@@ -126,21 +126,21 @@ def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View
         rows[:, states.touched[0]] -= np.stack([states.w[0], states.p[0]], axis=2)[question.running :][
             :, states.touched[0]
         ].astype(np.int64)
-        target = _leads(states, rows, question.parts[k], j, s)
+        target = _candidates_of_plan(states, rows, question.parts[k], j, s)
         if len(j) and (len(j) > 1 or view.may_stop[0]):
             decisions.append((view, np.append(target, not target.any())))
         if not target.any():
             break
         chance = target * liking[j]
-        taken = int(rng.choice(len(j), p=chance / chance.sum()))
-        job, server = int(j[taken]), int(s[taken])
-        twin = _twin(states, goal, job, server, question.parts[k[taken]])
+        choice = int(rng.choice(len(j), p=chance / chance.sum()))
+        job, server = int(j[choice]), int(s[choice])
+        twin = _equal_server(states, goal, job, server, question.parts[k[choice]])
         goal[:, [server, twin]] = goal[:, [twin, server]]
-        states.place_parts(np.array([0]), j[[taken]], s[[taken]], k[[taken]])
+        states.place_parts(np.array([0]), j[[choice]], s[[choice]], k[[choice]])
     return decisions
 
 
-def _leads(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> Any:
+def _candidates_of_plan(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> Any:
     """Which candidates are a part of the plan (`rows`: what is still missing), on their server or one equal to it."""
     classes, fresh = states.question.classes, ~states.touched[0]
     leads = (rows[jobs, servers] == parts).all(axis=1) & ~fresh[servers]
@@ -150,7 +150,7 @@ def _leads(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> An
     return leads
 
 
-def _twin(states: States, goal: Any, job: int, server: int, part: Any) -> int:
+def _equal_server(states: States, goal: Any, job: int, server: int, part: Any) -> int:
     """Return the server of the part in the plan, which equals the chosen server."""
     if states.touched[0, server]:
         return server

@@ -24,37 +24,37 @@ ROUNDS = 30
 Draw = Callable[[np.random.Generator], Instance]
 
 
-def synthetic(kind: str) -> Draw:
+def synthetic_instances(kind: str) -> Draw:
     """Return instances of the paper's testbed with one kind of interference, from idle to full clusters."""
 
-    def draw(rng: np.random.Generator) -> Instance:
+    def draw_instance(rng: np.random.Generator) -> Instance:
         return generate(rng, contention=rng.uniform(0.4, 1.2), model=kind, all_reduce=float(rng.choice([0.0, 0.3])))
 
-    return draw
+    return draw_instance
 
 
-def fit(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Any], tuple[str, ...], float]:
+def fit_tables(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Any], tuple[str, ...], float]:
     """Return tables of the speed model (tensor -> float32), its types, and its mean relative error on other jobs.
 
     draw(rng): an instance of the cluster; new jobs of such are placed at random until there are `jobs` with those that
     run. The last tenth is held out. Fitted are the coefficients of `plus_speeds`, at least 0, by the
     squares of relative errors.
     """
-    rows, owner, types, slowdown, names = _history(rng, jobs, draw)
+    rows, owner, types, slowdown, names = _rows_of_history(rng, jobs, draw)
     held_out = owner >= int(0.9 * len(slowdown))
-    table = _fitted(rows[~held_out], owner[~held_out], types, slowdown)
-    predicted = _predicted(table, rows, owner, types)
+    table = _fitted_coefficients(rows[~held_out], owner[~held_out], types, slowdown)
+    predicted = _predicted_slowdown(table, rows, owner, types)
     last = np.unique(owner[held_out])
     error = float(np.mean(np.abs(slowdown[last] / predicted[last] - 1)))
     count = len(names)
     parts = [table[:, :count], table[:, count : 2 * count], table[:, -2], table[:, -1]]
-    fitted = {
+    tables = {
         name: np.ascontiguousarray(part, dtype=np.float32) for name, part in zip((*PAIRS, *ALONE), parts, strict=True)
     }
-    return fitted, names, error
+    return tables, names, error
 
 
-def _history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any, Any, Any, tuple[str, ...]]:
+def _rows_of_history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any, Any, Any, tuple[str, ...]]:
     """Of every server that hosts a part of a job what slows it down there (rows x (2 types + 2)) and the job; of every
     job its type and its measured slowdown; the names of the types.
     """
@@ -65,21 +65,21 @@ def _history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any,
     names: tuple[str, ...] = ()
     while len(slowdown) < jobs:
         i = draw(rng)
-        names, plan = i.types, at_random(i, rng)
+        names, plan = i.types, placed_at_random(i, rng)
         w, p = np.concatenate([i.run_workers, plan.workers]), np.concatenate([i.run_ps, plan.ps])
         kinds = np.concatenate([i.run_type, i.job_type])
         fastest = np.concatenate([i.run_speed, i.job_speed])
         for a, speed in enumerate(speeds(i, plan)):
             if speed:
                 for s in np.flatnonzero(w[a] + p[a]).tolist():
-                    rows.append(_row(w, p, kinds, a, s, len(names)))
+                    rows.append(_row_on_server(w, p, kinds, a, s, len(names)))
                     owner.append(len(slowdown))
                 slowdown.append(float(fastest[a]) / speed)
                 types.append(int(kinds[a]))
     return np.array(rows), np.array(owner), np.array(types), np.array(slowdown), names
 
 
-def _row(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Any:
+def _row_on_server(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Any:
     """Return workers and PSs of other jobs by type, and the network terms, of job a on server s."""
     others = np.arange(len(kinds)) != a
     row = np.zeros(2 * count + 2)
@@ -89,7 +89,7 @@ def _row(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) 
     return row
 
 
-def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
+def placed_at_random(instance: Instance, rng: np.random.Generator) -> Plan:
     """Place every new job task by task on random servers with space, or not at all if it does not fit completely."""
     w, p = np.zeros((2, len(instance.job_type), len(instance.server_free)), dtype=np.int64)
     free = instance.server_free.copy()
@@ -101,9 +101,9 @@ def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
         liking = rng.exponential(size=len(room)) ** rng.choice([0.0, 20.0])
         hosted = np.concatenate([instance.run_workers + instance.run_ps, w + p]) > 0
         mates = instance.apart[instance.job_type[j], np.concatenate([instance.run_type, instance.job_type])] > 0
-        allowed = ~hosted[mates].any(axis=0)
+        open_servers = ~hosted[mates].any(axis=0)
         for on, demand in tasks:
-            able = np.flatnonzero((room >= demand).all(axis=1) & allowed)
+            able = np.flatnonzero((room >= demand).all(axis=1) & open_servers)
             if not able.size:
                 break
             s = int(rng.choice(able, p=liking[able] / liking[able].sum()))
@@ -114,24 +114,24 @@ def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
     return Plan(workers=w, ps=p)
 
 
-def _predicted(table: Any, rows: Any, owner: Any, types: Any) -> Any:
+def _predicted_slowdown(table: Any, rows: Any, owner: Any, types: Any) -> Any:
     """Return the predicted slowdown of every job, that of its slowest server."""
     predicted = np.ones(len(types))
     np.maximum.at(predicted, owner, 1 + (rows * table[types[owner]]).sum(axis=1))
     return predicted
 
 
-def _fitted(rows: Any, owner: Any, types: Any, slowdown: Any) -> Any:
+def _fitted_coefficients(rows: Any, owner: Any, types: Any, slowdown: Any) -> Any:
     """Coefficients (types x columns of `rows`), by turns: which server of a job is the slowest, and least squares."""
     table = np.full((int(types.max()) + 1, rows.shape[1]), 0.2)
     starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
-    kind, measured = types[owner[starts]], slowdown[owner[starts]]
+    kind, measurements = types[owner[starts]], slowdown[owner[starts]]
     for _ in range(ROUNDS):
         each = (rows * table[types[owner]]).sum(axis=1)
         order = np.lexsort((-each, owner))
-        slowest = rows[order[starts]] / measured[:, None]  # relative errors count
+        slowest = rows[order[starts]] / measurements[:, None]  # relative errors count
         for t in range(len(table)):
             mine = kind == t
-            coefficients = np.linalg.lstsq(slowest[mine], (1 - 1 / measured)[mine], rcond=None)[0]
+            coefficients = np.linalg.lstsq(slowest[mine], (1 - 1 / measurements)[mine], rcond=None)[0]
             table[t] = np.maximum(coefficients, 0.0)
     return table

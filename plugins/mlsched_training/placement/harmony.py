@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlsched_training._recipe import Recipe
-from mlsched_training.placement._harmony import ActorCritic, HarmonyParams, describe, trained
+from mlsched_training.placement._harmony import ActorCritic, HarmonyParams, describe_data, has_settled
 
 
 def learner(params: HarmonyParams, seed: int, device: str) -> ActorCritic:
@@ -20,8 +20,8 @@ RECIPE = Recipe(
     problem="placement",
     params=HarmonyParams,
     learner=learner,
-    data=describe,
+    data=describe_data,
     iterations=8000,
     every=lambda params: params.every,
-    trained=trained,
+    trained=has_settled,
 )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from mlsched_training._recipe import Recipe
-from mlsched_training.placement._plus import Learner, PlusParams, describe, trained
+from mlsched_training.placement._plus import Learner, PlusParams, describe_data, has_settled
 
 RECIPE = Recipe(
     policy="harmony-plus",
     problem="placement",
     params=PlusParams,
     learner=Learner,
-    data=describe,
+    data=describe_data,
     iterations=60,
     every=lambda params: params.every,
-    trained=trained,
+    trained=has_settled,
 )

@@ -65,7 +65,7 @@ class Speeds:
         return np.where(there, np.exp(np.minimum(speeds, 0.0)), 0.0)
 
 
-def speeds(weights: Weights) -> Speeds:
+def reward_model_of(weights: Weights) -> Speeds:
     """Return the reward model in a weights file."""
     form, models = weights.card["recipe"].get("form"), weights.card["data"].get("models")
     if form not in FORMS or not isinstance(models, list):

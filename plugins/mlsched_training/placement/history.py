@@ -20,24 +20,26 @@ from mlsched.instances.placement.pace import Pace
 ALONE = 10**9
 
 
-def placement(rng: np.random.Generator, kind: str = "pairwise", servers: int = 6, most_tasks: int = 3) -> Instance:
+def random_placement(
+    rng: np.random.Generator, kind: str = "pairwise", servers: int = 6, most_tasks: int = 3
+) -> Instance:
     """Jobs placed task by task at random until one does not fit, as running jobs. kind: of interference."""
     free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
     types: list[int] = []
     tables: list[IntArray] = []
     while True:
         model, (workers, ps) = int(rng.integers(len(MODELS))), rng.integers(1, most_tasks + 1, 2).tolist()
-        left, on = free.copy(), np.zeros((2, servers), dtype=np.int64)
+        remaining, on = free.copy(), np.zeros((2, servers), dtype=np.int64)
         for task, demand in [(0, worker_demand(model))] * workers + [(1, PS)] * ps:
-            able = np.flatnonzero((left >= demand).all(axis=1))
+            able = np.flatnonzero((remaining >= demand).all(axis=1))
             if not able.size:
                 break
             server = int(rng.choice(able))
-            left[server] -= demand
+            remaining[server] -= demand
             on[task, server] += 1
         if on.sum() < workers + ps:
             break
-        free = left
+        free = remaining
         types.append(model)
         tables.append(on)
     table, none = np.array(tables).reshape(len(types), 2, servers), np.zeros(0, dtype=np.int64)
@@ -59,6 +61,6 @@ def placement(rng: np.random.Generator, kind: str = "pairwise", servers: int = 6
     )
 
 
-def slowdowns(instance: Instance) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def measured_slowdowns(instance: Instance) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Return the measured slowdown of each running job: its time divided by its isolated time."""
     return np.asarray(Pace(instance).at_server(instance.run_workers.T, instance.run_ps.T).max(axis=0) / 1000)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
+from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.taskgraph._episodes import Choices
 
 
@@ -14,7 +14,7 @@ class Scorer:
     """Network of two hidden layers and one score per row; probabilities are the softmax over the rows of a choice."""
 
     def __init__(self, inputs: int, hidden: int, seed: int, device: str) -> None:
-        t = torch()
+        t = torch_module()
         self.device = device
         seed_torch(seed, 0)
         sizes = (inputs, hidden, hidden, 1)
@@ -32,7 +32,7 @@ class Scorer:
             rate: Learning rate.
             entropy: Weight of the entropy bonus.
         """
-        t = torch()
+        t = torch_module()
         rows = [kept.rows[k] for k in chosen.tolist()]
         counts = np.array([len(r) for r in rows])
         x = t.from_numpy(np.concatenate(rows)).to(self.device)

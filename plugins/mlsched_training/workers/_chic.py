@@ -41,9 +41,9 @@ from mlsched.learned.net import Mlp, sample
 from mlsched.learned.workers.chic_policy import PAPER, VOIDS, allowed_actions
 from mlsched.simulation.workers.phase import Phase
 from mlsched_training._recipe import Validation, layers_of
-from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
+from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.workers._rewards import Account
-from mlsched_training.workers._sequences import NAMES, TRAINING, sequence, validation
+from mlsched_training.workers._sequences import NAMES, TRAINING, sequence_of_seed, validation
 from mlsched_training.workers.batch import Batch, Rewards
 
 
@@ -127,7 +127,7 @@ class CrossEntropy:
     """Chic or Chic-Pair in training."""
 
     def __init__(self, params: ChicParams, seed: int, device: str, *, pair: bool) -> None:
-        t = torch()
+        t = torch_module()
         self.params, self.seed, self.device = params, seed, device
         self.phase = Phase(params.window, pair, params.limit, void_ends=params.void != "waits")
         self.rewards = Rewards(params.p1, params.p2, params.unit_s * 1000)
@@ -155,13 +155,13 @@ class CrossEntropy:
         """Run lines 3 to 11 of Algorithm 1."""
         self._begun = True
         rng = np.random.default_rng([self.seed, iteration])
-        batch = Batch(self._sequences(rng), self.phase, floor=self.params.floor, rewards=self.rewards)
-        features, actions, masks, episode, account = self._sample(batch, rng)
+        batch = Batch(self._draw_sequences(rng), self.phase, floor=self.params.floor, rewards=self.rewards)
+        features, actions, masks, episode, account = self._sample_decisions(batch, rng)
         reward = account.reward
-        ranked = np.sort(reward)
-        level = ranked[len(ranked) - max(1, round(self.params.keep * len(ranked)))]
-        kept = (reward >= level)[episode]
-        loss = self._learn(iteration, features[kept], actions[kept], masks[kept])
+        sorted_rewards = np.sort(reward)
+        level = sorted_rewards[len(sorted_rewards) - max(1, round(self.params.keep * len(sorted_rewards)))]
+        is_elite = (reward >= level)[episode]
+        loss = self._learn_from_elite(iteration, features[is_elite], actions[is_elite], masks[is_elite])
         return {
             "bound": float(level),
             **account.figures(self.params.episodes),
@@ -169,29 +169,29 @@ class CrossEntropy:
             "loss": loss,
         }
 
-    def _sequences(self, rng: np.random.Generator) -> list[Any]:
+    def _draw_sequences(self, rng: np.random.Generator) -> list[Any]:
         """Return one sequence per episode."""
         p, count = self.params, self.params.episodes + self.params.uniform
         seeds = rng.integers(0, p.examples or 10**9, count)
         if p.sequences == "iteration":
             seeds[:] = seeds[0]
-        return [sequence(TRAINING + int(k), p.jobs, p.rate) for k in seeds]
+        return [sequence_of_seed(TRAINING + int(k), p.jobs, p.rate) for k in seeds]
 
-    def _sample(self, batch: Batch, rng: np.random.Generator) -> tuple[Any, ...]:
+    def _sample_decisions(self, batch: Batch, rng: np.random.Generator) -> tuple[Any, ...]:
         """Return features, actions, masks and episodes of all decisions, and the account of the rewards.
 
         The last `uniform` episodes take uniformly random actions (line 7).
         """
         net, account = Mlp(self.weights()), Account(batch)
-        kept: list[tuple[Any, ...]] = []
+        decisions: list[tuple[Any, ...]] = []
         while not batch.done.all():
-            action = self._act(net, batch, rng, self.params.uniform)
+            action = self._draw_actions(net, batch, rng, self.params.uniform)
             alive = np.flatnonzero(~batch.done)
-            kept.append((batch.features[alive], action[alive], batch.mask[alive], alive))
+            decisions.append((batch.features[alive], action[alive], batch.mask[alive], alive))
             account.step(action)
-        return (*(np.concatenate(column) for column in zip(*kept, strict=True)), account)
+        return (*(np.concatenate(column) for column in zip(*decisions, strict=True)), account)
 
-    def _act(self, net: Mlp, batch: Batch, rng: np.random.Generator, uniform: int = 0) -> Any:
+    def _draw_actions(self, net: Mlp, batch: Batch, rng: np.random.Generator, uniform: int = 0) -> Any:
         """Draw one action per episode from the network's distribution.
 
         Args:
@@ -202,10 +202,10 @@ class CrossEntropy:
         """
         logits = net(batch.features)
         logits[len(logits) - uniform :] = 0
-        allowed = allowed_actions(batch.mask, self.params.masked, self.params.void)
-        return sample(np.where(allowed, logits, np.float32(-np.inf)), rng)
+        permitted = allowed_actions(batch.mask, self.params.masked, self.params.void)
+        return sample(np.where(permitted, logits, np.float32(-np.inf)), rng)
 
-    def _learn(self, iteration: int, features: Any, actions: Any, masks: Any) -> float:
+    def _learn_from_elite(self, iteration: int, features: Any, actions: Any, masks: Any) -> float:
         """Run lines 10 and 11: steps of Adam on Eq. 9, then the smoothing; return the mean loss of the last step.
 
         Args:
@@ -214,11 +214,11 @@ class CrossEntropy:
             actions: Actions, shape (decisions,).
             masks: Masks, shape (decisions, actions).
         """
-        t = torch()
+        t = torch_module()
         before = [p.detach().clone() for p in self.parameters]
         x, a = (t.from_numpy(np.ascontiguousarray(v)).to(self.device) for v in (features, actions))
-        allowed = allowed_actions(masks, self.params.masked, self.params.void)
-        m = t.from_numpy(allowed).to(self.device)
+        permitted = allowed_actions(masks, self.params.masked, self.params.void)
+        m = t.from_numpy(permitted).to(self.device)
         seed_torch(self.seed, iteration)
         self.net.train()
         loss = t.zeros(())
@@ -247,18 +247,18 @@ class CrossEntropy:
         batch.reset()
         account = Account(batch)
         while not batch.done.all():
-            account.step(self._act(net, batch, rng))
+            account.step(self._draw_actions(net, batch, rng))
         figures = account.figures(len(batch.done))
         few = self.params.protocol == PAPER or figures["punished_share"] <= self.params.punished
         meets = self._begun and few
         return Validation(float(batch.completion_s().mean()), meets, figures)
 
-    def _layers(self) -> dict[str, Any]:
+    def _linear_layers(self) -> dict[str, Any]:
         return {str(k): layer for k, layer in enumerate(self.linear)}
 
     def weights(self) -> dict[str, Any]:
         """Return the tensors of the network."""
-        return layer_state(self._layers())
+        return layer_state(self._linear_layers())
 
     def state(self) -> dict[str, Any]:
         """Return the state of the network and of Adam."""
@@ -267,5 +267,5 @@ class CrossEntropy:
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a `state`."""
         self._begun = True
-        restore_layers(self._layers(), state)
+        restore_layers(self._linear_layers(), state)
         restore_adam(self.optimiser, self.parameters, state)

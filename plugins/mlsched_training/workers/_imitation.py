@@ -25,7 +25,7 @@ IMPROVED_JOBS, SWAPS = 12, 3
 LEAST = 0.01
 
 
-def question(rng: np.random.Generator) -> Instance:
+def random_question(rng: np.random.Generator) -> Instance:
     """Return a cluster with jobs of the paper's models, with any number of iterations left."""
     scale, bounds = (1, PAPER_JOBS) if rng.random() < PAPER_SHARE else (LARGE, LARGE_JOBS)
     jobs = int(rng.integers(bounds[0], bounds[1] + 1))
@@ -44,7 +44,7 @@ def question(rng: np.random.Generator) -> Instance:
     )
 
 
-def examples(count: int, rng: np.random.Generator) -> list[tuple[FloatArray, FloatArray]]:
+def random_examples(count: int, rng: np.random.Generator) -> list[tuple[FloatArray, FloatArray]]:
     """Return features (jobs, features) and logarithms of weights (jobs,) of `count` questions.
 
     The weight of a job is the dual of its work in LP-MPC's look-ahead, over its time alone. Questions whose linear
@@ -52,7 +52,7 @@ def examples(count: int, rng: np.random.Generator) -> list[tuple[FloatArray, Flo
     """
     rows = []
     for _ in range(count):
-        instance = question(rng)
+        instance = random_question(rng)
         swaps = SWAPS if len(instance.waiting) <= IMPROVED_JOBS else 0
         try:
             value = work_values(instance, swaps=swaps)

@@ -20,8 +20,8 @@ from mlsched.core.params import Count, Range
 from mlsched.learned.workers.chic_plus import NAMES
 from mlsched_training._evolution import Cma
 from mlsched_training._recipe import Tensors, Validation
-from mlsched_training._torch import seed_torch, torch
-from mlsched_training.workers._imitation import examples
+from mlsched_training._torch import seed_torch, torch_module
+from mlsched_training.workers._imitation import random_examples
 from mlsched_training.workers._plus_loads import Held, chosen_loads
 from mlsched_training.workers._plus_runs import Cluster, Network, Runs
 from mlsched_training.workers._sequences import TRAINING
@@ -73,15 +73,15 @@ class JobWeights:
 
     def improve(self, iteration: int) -> dict[str, float]:
         """Imitate in the first iteration, and evolve in each later one."""
-        return self._imitate() if iteration == 1 else self._evolve(iteration)
+        return self._imitate_examples() if iteration == 1 else self._breed_generation(iteration)
 
-    def _imitate(self) -> dict[str, float]:
+    def _imitate_examples(self) -> dict[str, float]:
         """Fit the network and the linear layer to examples; return the loss of the last steps."""
-        t, p = torch(), self.params
+        t, p = torch_module(), self.params
         rng = np.random.default_rng([self.seed, 1])
-        rows = examples(p.questions, rng)
-        seen = np.concatenate([features for features, _ in rows])
-        mean, self.scale = seen.mean(axis=0), seen.std(axis=0) + 1e-6
+        rows = random_examples(p.questions, rng)
+        all_features = np.concatenate([features for features, _ in rows])
+        mean, self.scale = all_features.mean(axis=0), all_features.std(axis=0) + 1e-6
         seed_torch(self.seed, 1)
         layers = [t.nn.Linear(*size) for size in ((len(NAMES), p.hidden), (p.hidden, p.hidden), (p.hidden, 1))]
         linear, losses = t.nn.Linear(len(NAMES), 1).to(self.device), list[float]()
@@ -90,12 +90,12 @@ class JobWeights:
         for step in range(p.steps):
             if step == int(LATE * p.steps):
                 optimiser.param_groups[0]["lr"] = p.learning_rate * LATE_RATE
-            chosen = [rows[k] for k in rng.integers(0, len(rows), p.batch)]
-            inputs = np.concatenate([(features - mean) / self.scale for features, _ in chosen]).astype(np.float32)
-            wanted = np.concatenate([log for _, log in chosen]).astype(np.float32)
-            question = t.from_numpy(np.repeat(np.arange(p.batch), [len(log) for _, log in chosen])).to(self.device)
+            sample = [rows[k] for k in rng.integers(0, len(rows), p.batch)]
+            inputs = np.concatenate([(features - mean) / self.scale for features, _ in sample]).astype(np.float32)
+            targets = np.concatenate([log for _, log in sample]).astype(np.float32)
+            question = t.from_numpy(np.repeat(np.arange(p.batch), [len(log) for _, log in sample])).to(self.device)
             x = t.from_numpy(inputs).to(self.device)
-            error = (network(x) + linear(x))[:, 0] - t.from_numpy(wanted).to(self.device)
+            error = (network(x) + linear(x))[:, 0] - t.from_numpy(targets).to(self.device)
             # The mean error of a question is its constant; the loss is the variance around it.
             sums = t.zeros(p.batch, device=self.device).index_add(0, question, error)
             loss = ((error - (sums / t.bincount(question, minlength=p.batch))[question]) ** 2).mean()
@@ -105,15 +105,17 @@ class JobWeights:
             losses.append(float(loss.detach()))
         for name, layer in (("network.0", layers[0]), ("linear.0", linear)):
             weight, bias = (each.detach().cpu().numpy() for each in (layer.weight, layer.bias))
-            self._set(name, weight / self.scale, bias - weight / self.scale @ mean)
+            self._set_layer(name, weight / self.scale, bias - weight / self.scale @ mean)
         for k in (1, 2):
-            self._set(f"network.{k}", *(each.detach().cpu().numpy() for each in (layers[k].weight, layers[k].bias)))
+            self._set_layer(
+                f"network.{k}", layers[k].weight.detach().cpu().numpy(), layers[k].bias.detach().cpu().numpy()
+            )
         return {"imitation_loss": float(np.mean(losses[-max(1, p.steps // 10) :]))}
 
-    def _set(self, name: str, weight: Any, bias: Any) -> None:
+    def _set_layer(self, name: str, weight: Any, bias: Any) -> None:
         self.tensors |= {f"{name}.weight": weight.astype(np.float32), f"{name}.bias": bias.astype(np.float32)}
 
-    def _evolve(self, iteration: int) -> dict[str, float]:
+    def _breed_generation(self, iteration: int) -> dict[str, float]:
         """Breed one generation."""
         rng = np.random.default_rng([self.seed, iteration])
         groups = []
@@ -121,13 +123,13 @@ class JobWeights:
             seeds = rng.integers(TRAINING, 10**9, load.sequences).tolist()
             groups.append([Runs(cluster, load.sequence(seed), load.floor) for seed in seeds])
         candidates = self.search.ask(rng)
-        networks = [Network(self._changed(numbers)) for numbers in candidates]
+        networks = [Network(self._changed_tensors(numbers)) for numbers in candidates]
         logs = [[np.mean([np.log(run.completion_s(one)) for run in runs]) for runs in groups] for one in networks]
         values = np.mean(logs, axis=1)
         self.search.tell(candidates, values)
         return {"spread": float(values.std()), "sigma": self.search.sigma}
 
-    def _changed(self, numbers: Any) -> Tensors:
+    def _changed_tensors(self, numbers: Any) -> Tensors:
         """Return the tensors with a change of the linear layer and of the scale of the rest."""
         tensors, factor = dict(self.tensors), np.float32(1 + numbers[-1])
         tensors["network.2.weight"] = tensors["network.2.weight"] * factor
@@ -143,7 +145,7 @@ class JobWeights:
 
     def weights(self) -> Tensors:
         """Return the tensors of the network and of the linear layer."""
-        return self._changed(self.search.mean)
+        return self._changed_tensors(self.search.mean)
 
     def state(self) -> Tensors:
         """Return everything that changes; a file has no float64, which becomes the int64 of the same bits."""

@@ -60,7 +60,7 @@ class _Network(ctypes.Structure):
 
 
 @functools.cache
-def compiled() -> Any:
+def compiled_function() -> Any:
     """Return the compiled function, or None if this machine lacks it."""
     try:
         function = ctypes.CDLL(str(LIBRARY)).plus_run
@@ -119,7 +119,7 @@ class Runs:
 
     def completion_s(self, network: Network) -> float:
         """Return the mean completion time in seconds."""
-        function = compiled()
+        function = compiled_function()
         if function is None:
             raise InvalidInput("chic-plus: its evolution needs compiled code; install mlsched with a C compiler")
         total = function(ctypes.byref(self._work), ctypes.byref(network.given))

@@ -39,12 +39,12 @@ class Account:
         alive = ~batch.done
         self.actions += alive
         self.useless += alive & ~batch.mask[self._rows, action]
-        done = batch.step(action)
-        self.punished += done.absent
-        self.completion -= done.system_ms / rewards.unit
-        self.absent -= rewards.p1 * done.absent
+        outcome = batch.step(action)
+        self.punished += outcome.absent
+        self.completion -= outcome.system_ms / rewards.unit
+        self.absent -= rewards.p1 * outcome.absent
         if not batch.phase.pair:
-            self.halves -= rewards.p2 * done.halves
+            self.halves -= rewards.p2 * outcome.halves
 
     @property
     def reward(self) -> Any:
@@ -66,12 +66,12 @@ class Account:
         }
 
 
-def trained(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
+def has_ended(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
     """Return whether a training has ended by its protocol: after `length` iterations, or when its reward settles."""
-    return len(curve) >= params.length if params.protocol == PAPER else settled(params, curve)
+    return len(curve) >= params.length if params.protocol == PAPER else has_settled(params, curve)
 
 
-def settled(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
+def has_settled(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
     """Return whether the policy has stopped improving, judged by its learning curve.
 
     The criterion uses the policies validated in the last `span` iterations, all on the same sequences. At most a share

@@ -19,17 +19,17 @@ NAMES = tuple(m.name for m in MODELS)
 
 
 @functools.lru_cache(maxsize=4096)
-def sequence(seed: int, jobs: int, rate: float, scale: float = 1.0) -> Workload:
+def sequence_of_seed(seed: int, jobs: int, rate: float, scale: float = 1.0) -> Workload:
     """Return the sequence of a seed."""
     return chic(jobs=jobs, seed=seed, rate=rate, scale=scale)
 
 
 def validation(count: int, jobs: int, rate: float) -> list[Workload]:
     """Return the validation set, which is the same for every policy and seed."""
-    return [sequence(VALIDATION + k, jobs, rate) for k in range(count)]
+    return [sequence_of_seed(VALIDATION + k, jobs, rate) for k in range(count)]
 
 
-def describe(params: Any) -> dict[str, Any]:
+def describe_data(params: Any) -> dict[str, Any]:
     """Describe the data for the model card."""
     return {
         "source": "synthetic:chic",

@@ -99,20 +99,20 @@ class Batch:
             room: Largest number of jobs of an episode in later calls of `restart`, if more than any has now.
         """
         self.phase, self.rewards, self.floor = phase or Phase(), rewards or Rewards(), floor
-        _check(workloads, self._parts)
+        _check_workloads(workloads, self._iteration_parts)
         self._first = workloads[0]
-        self._lay_out(workloads[0], len(workloads))
-        self._enter(workloads, room)
+        self._lay_out_tables(workloads[0], len(workloads))
+        self._enter_workloads(workloads, room)
         self.reset()
 
     @property
-    def _parts(self) -> int:
+    def _iteration_parts(self) -> int:
         """Parts of an iteration in which work is counted."""
         return 1 if self.floor == "always" else PARTS
 
     # -- tables -------------------------------------------------------------------------------------------------------
 
-    def _lay_out(self, first: Workload, episodes: int) -> None:
+    def _lay_out_tables(self, first: Workload, episodes: int) -> None:
         """Create tables by model, with an empty slot as an additional model, and index offsets."""
         phase, window, actions = self.phase, self.phase.window, self.phase.actions
         models, most_w, most_p = first.iteration.shape
@@ -124,7 +124,7 @@ class Batch:
         trains = time != NEVER
         self._trains = trains.ravel()
         self._time = np.where(trains, time, 1).ravel()
-        self._code = _codes(time, phase.pair).ravel()
+        self._code = _slot_codes(time, phase.pair).ravel()
         adds = np.array([[1, 1]] if phase.pair else [[1, 0], [0, 1]])
         need = np.zeros((len(first.resources), models + 1, len(adds)), dtype=np.int64)
         for i, (w, p) in enumerate(adds):
@@ -141,19 +141,19 @@ class Batch:
         self._row_action, self._row_slot = rows * actions, rows * (window + 1)
         self._slots = np.arange(window)
 
-    def _enter(self, workloads: Sequence[Workload], room: int) -> None:
+    def _enter_workloads(self, workloads: Sequence[Workload], room: int) -> None:
         """Create the arrays of jobs, padded to the longest episode plus one sentinel."""
         self._jobs = np.array([len(w.submit) for w in workloads], dtype=np.int64)
         self._none = max(int(self._jobs.max()), room)  # the job of an empty slot
 
-        def column(name: str, fill: int) -> IntArray:
+        def padded_column(name: str, fill: int) -> IntArray:
             filled = np.full((self._episodes, self._none + 1), fill, dtype=np.int64)
             for row, one in enumerate(workloads):
                 filled[row, : len(one.submit)] = getattr(one, name)
             return filled
 
-        self._submit, self._model = column("submit", FAR), column("model", self._models)
-        self._iterations = column("iterations", 0) * self._parts
+        self._submit, self._model = padded_column("submit", FAR), padded_column("model", self._models)
+        self._iterations = padded_column("iterations", 0) * self._iteration_parts
         real = np.where(self._submit == FAR, 0, self._submit)
         self._submitted = np.concatenate([np.zeros((self._episodes, 1), dtype=np.int64), real.cumsum(axis=1)], axis=1)
 
@@ -181,29 +181,29 @@ class Batch:
         slots = self.features[:, :-1].reshape(count, window, -1)
         self._one_hot, self._numbers = slots[..., : self._models], slots[..., self._models :]
         rows = np.arange(count)
-        self._pull(rows)
+        self._fill_free_slots(rows)
 
     def restart(self, rows: IntArray, workloads: Sequence[Workload]) -> None:
         """Restart the episodes `rows` with other workloads of the same tables and cluster; the others continue."""
-        _check([self._first, *workloads], self._parts)
+        _check_workloads([self._first, *workloads], self._iteration_parts)
         for row, one in zip(rows.tolist(), workloads, strict=True):
             jobs = len(one.submit)
             if jobs > self._none:
                 raise InvalidInput(f"workloads: one has {jobs} jobs: there is room for {self._none}")
             self._jobs[row] = jobs
-            for column, values, fill in (
+            for padded_column, values, fill in (
                 (self._submit, one.submit, FAR),
                 (self._model, one.model, self._models),
-                (self._iterations, one.iterations * self._parts, 0),
+                (self._iterations, one.iterations * self._iteration_parts, 0),
             ):
-                column[row, :jobs], column[row, jobs:] = values, fill
+                padded_column[row, :jobs], padded_column[row, jobs:] = values, fill
         real = np.where(self._submit[rows] == FAR, 0, self._submit[rows])
         self._submitted[rows, 1:] = real.cumsum(axis=1)
         self._remaining[rows] = self._iterations[rows]
         self.finish[rows], self._slot_job[rows], self.done[rows] = -1, self._none, False
         for counter in (self.now, self._arrived, self._pulled, self._finished, self._system):
             counter[rows] = 0
-        self._pull(rows)
+        self._fill_free_slots(rows)
 
     @property
     def state(self) -> IntArray:
@@ -211,17 +211,17 @@ class Batch:
         state = np.empty((self._episodes, self.phase.window, FIELDS), dtype=np.int64)
         kind = self._model[np.arange(self._episodes)[:, None], self._slot_job]
         state[..., 0] = np.where(kind == self._models, -1, kind)
-        state[..., 1] = -(-self._remaining[np.arange(self._episodes)[:, None], self._slot_job] // self._parts)
+        state[..., 1] = -(-self._remaining[np.arange(self._episodes)[:, None], self._slot_job] // self._iteration_parts)
         state[..., 2:] = self._tasks
         backlog = (self._arrived - self._pulled)[:, None]
         return np.concatenate([state.reshape(self._episodes, -1), backlog], axis=1)
 
     def completion_s(self) -> Floats:
         """Return the mean completion time of each episode's finished jobs, in seconds; NaN before the first."""
-        served = self.finish >= 0
-        total = np.where(served, self.finish - self._submit, 0).sum(axis=1)
+        is_finished = self.finish >= 0
+        total = np.where(is_finished, self.finish - self._submit, 0).sum(axis=1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(total / served.sum(axis=1) / MS)
+            return np.asarray(total / is_finished.sum(axis=1) / MS)
 
     def step(self, actions: npt.ArrayLike) -> Step:
         """Take one action per episode, from 0 to A - 1; the last is the void action."""
@@ -230,28 +230,28 @@ class Batch:
         at, slot = self._row_action + action, self._row_slot + self._slot_of[action]
         valid = self.mask.ravel()[at]
         absent = (self._cell.ravel()[slot] >= self._models * self._block) & (action < self.phase.actions - 1) & alive
-        self._add(action, at, slot, valid)
+        self._apply_actions(action, at, slot, valid)
         self._steps += alive
         self.decisions += int(np.count_nonzero(alive))
         counts = np.add.reduce(self._code[self._cell], axis=1)
         halves = counts >> 40
         change = halves - self._halves
         self._halves = halves
-        fitting = self._refresh(counts)
+        fitting = self._refresh_mask(counts)
         void = valid & (action == self.phase.actions - 1)
         over = (void | ~fitting | ((counts & _COUNT) == 0) | (self._steps >= self.phase.limit)) & alive
         self._system[:] = 0
         rows = np.flatnonzero(over)
         if rows.size:
-            self._train(rows)
+            self._run_training_phase(rows)
         reward = self._system / -self.rewards.unit - self.rewards.p1 * absent
         if not self.phase.pair:
             reward -= self.rewards.p2 * change
         return Step(reward, self._system.copy(), absent, change, over)
 
-    def actions(self, given: npt.ArrayLike) -> IntArray:
+    def actions(self, values: npt.ArrayLike) -> IntArray:
         """Return the actions of one step as an array; raise InvalidInput unless each episode has a valid one."""
-        action = np.asarray(given)
+        action = np.asarray(values)
         if action.shape != (self._episodes,) or action.dtype.kind not in "iu":
             raise InvalidInput(f"actions: expected {self._episodes} integers, one per episode")
         if action.min() < 0 or action.max() >= self.phase.actions:
@@ -260,7 +260,7 @@ class Batch:
 
     # -- the decision phase -------------------------------------------------------------------------------------------
 
-    def _add(self, action: IntArray, at: IntArray, slot: IntArray, valid: Mask) -> None:
+    def _apply_actions(self, action: IntArray, at: IntArray, slot: IntArray, valid: Mask) -> None:
         """Add the effect of each valid action to its slot.
 
         Args:
@@ -276,7 +276,7 @@ class Batch:
         np.remainder(cells, self._width, out=self._tasks[..., 1])
         self._numbers[..., 1:] = self._tasks / TASKS_UNIT
 
-    def _refresh(self, counts: IntArray) -> Mask:
+    def _refresh_mask(self, counts: IntArray) -> Mask:
         """Recompute `mask` from the free capacity; return episodes with a task that fits (otherwise Condition 1)."""
         fits = np.logical_and.reduce(self._demand <= self._free, axis=0)
         window = self.phase.window
@@ -292,29 +292,29 @@ class Batch:
 
     # -- the training phase -------------------------------------------------------------------------------------------
 
-    def _train(self, rows: IntArray) -> None:
+    def _run_training_phase(self, rows: IntArray) -> None:
         """Run the training phase of the episodes `rows` and begin their next decision phase."""
         jobs, cell = self._slot_job[rows], self._cell[rows, :-1]
         trains, time = self._trains[cell], self._time[cell]
         stuck = ~trains.any(axis=1)
         if stuck.any():
-            self._rescue(rows, stuck, trains, time)
+            self._rescue_stuck(rows, stuck, trains, time)
         at = rows[:, None] * (self._none + 1) + jobs
         remaining = self._remaining.ravel()[at]
-        need = np.where(trains, -(-remaining * time // (NS_PER_MS * self._parts)), FAR).min(axis=1)
+        need = np.where(trains, -(-remaining * time // (NS_PER_MS * self._iteration_parts)), FAR).min(axis=1)
         full = jobs[:, -1] != self._none
         arrival = self._submit.ravel()[rows * (self._none + 1) + self._arrived[rows]]
         now = self.now[rows]
         end = now + np.where(full, need, np.minimum(need, arrival - now))
-        elapsed = (end - now)[:, None] * (NS_PER_MS * self._parts)
+        elapsed = (end - now)[:, None] * (NS_PER_MS * self._iteration_parts)
         remaining -= np.where(trains, np.minimum(elapsed // time, remaining), 0)
         self._remaining.ravel()[at] = remaining
-        self._count(rows, now, end)
-        self._leave(rows, at, jobs, remaining, end)
+        self._count_arrivals(rows, now, end)
+        self._free_slots(rows, at, jobs, remaining, end)
         self.now[rows] = end
-        self._pull(rows)
+        self._fill_free_slots(rows)
 
-    def _rescue(self, rows: IntArray, stuck: Mask, trains: Mask, time: IntArray) -> None:
+    def _rescue_stuck(self, rows: IntArray, stuck: Mask, trains: Mask, time: IntArray) -> None:
         """Give the first slot that can train by itself its smallest allocation, because otherwise no slot would train.
 
         Args:
@@ -324,12 +324,12 @@ class Batch:
             time: Time of an iteration of each slot, changed in place.
         """
         least = self._least[self._model[rows[:, None], self._slot_job[rows]]]
-        chosen = (least > 0).argmax(axis=1)
+        allocation = (least > 0).argmax(axis=1)
         which = np.flatnonzero(stuck)
-        trains[which, chosen[which]] = True
-        time[which, chosen[which]] = least[which, chosen[which]]
+        trains[which, allocation[which]] = True
+        time[which, allocation[which]] = least[which, allocation[which]]
 
-    def _count(self, rows: IntArray, now: IntArray, end: IntArray) -> None:
+    def _count_arrivals(self, rows: IntArray, now: IntArray, end: IntArray) -> None:
         """Count arrivals up to `end`, and the total time of all jobs in the system since `now` (Eq. 8)."""
         before = self._arrived[rows]
         after = (self._submit[rows] <= end[:, None]).sum(axis=1)
@@ -337,7 +337,7 @@ class Batch:
         self._system[rows] = (before - self._finished[rows]) * (end - now) + (after - before) * end - came
         self._arrived[rows] = after
 
-    def _leave(self, rows: IntArray, at: IntArray, jobs: IntArray, remaining: IntArray, end: IntArray) -> None:
+    def _free_slots(self, rows: IntArray, at: IntArray, jobs: IntArray, remaining: IntArray, end: IntArray) -> None:
         """Remove finished jobs from the slots and move later jobs up.
 
         Args:
@@ -347,37 +347,37 @@ class Batch:
             remaining: Remaining iterations of each slot's job.
             end: End of the training phase.
         """
-        gone = (remaining == 0) & (jobs != self._none)
-        self.finish.ravel()[at[gone]] = np.broadcast_to(end[:, None], gone.shape)[gone]
-        self._finished[rows] += gone.sum(axis=1)
-        self._slot_job[rows] = np.sort(np.where(gone, self._none, jobs), axis=1)  # an empty slot's job is the largest
+        is_finished = (remaining == 0) & (jobs != self._none)
+        self.finish.ravel()[at[is_finished]] = np.broadcast_to(end[:, None], is_finished.shape)[is_finished]
+        self._finished[rows] += is_finished.sum(axis=1)
+        self._slot_job[rows] = np.sort(np.where(is_finished, self._none, jobs), axis=1)  # empty slots last
 
-    def _pull(self, rows: IntArray) -> None:
+    def _fill_free_slots(self, rows: IntArray) -> None:
         """Fill free slots from the queue; an episode without jobs advances to its next arrival, or is finished."""
-        jobs = self._refilled(rows)
+        jobs = self._has_refilled(rows)
         idle = jobs[:, 0] == self._none
         if idle.any():
             quiet = rows[idle]
-            ended = self._finished[quiet] == self._jobs[quiet]
-            self.done[quiet[ended]] = True
-            waiting = quiet[~ended]
+            is_over = self._finished[quiet] == self._jobs[quiet]
+            self.done[quiet[is_over]] = True
+            waiting = quiet[~is_over]
             self.now[waiting] = self._submit[waiting, self._arrived[waiting]]
             self._arrived[waiting] = (self._submit[waiting] <= self.now[waiting, None]).sum(axis=1)
-            jobs = self._refilled(rows)
-        self._begin(rows, jobs)
+            jobs = self._has_refilled(rows)
+        self._begin_phase(rows, jobs)
 
-    def _refilled(self, rows: IntArray) -> IntArray:
+    def _has_refilled(self, rows: IntArray) -> IntArray:
         jobs = self._slot_job[rows]
-        held = (jobs != self._none).sum(axis=1)
+        slot_count = (jobs != self._none).sum(axis=1)
         pulled, arrived = self._pulled[rows], self._arrived[rows]
-        next_one = (pulled - held)[:, None] + self._slots
-        free = self._slots >= held[:, None]
+        next_one = (pulled - slot_count)[:, None] + self._slots
+        free = self._slots >= slot_count[:, None]
         jobs = np.where(free, np.where(next_one < arrived[:, None], next_one, self._none), jobs)
         self._slot_job[rows] = jobs
-        self._pulled[rows] = np.minimum(arrived, pulled + self.phase.window - held)
+        self._pulled[rows] = np.minimum(arrived, pulled + self.phase.window - slot_count)
         return jobs
 
-    def _begin(self, rows: IntArray, jobs: IntArray) -> None:
+    def _begin_phase(self, rows: IntArray, jobs: IntArray) -> None:
         """Begin a decision phase without allocations."""
         window = self.phase.window
         kind = self._model.ravel()[rows[:, None] * (self._none + 1) + jobs]
@@ -393,12 +393,12 @@ class Batch:
         remaining = self._remaining.ravel()[rows[:, None] * (self._none + 1) + jobs]
         self._one_hot[rows] = kind[..., None] == np.arange(self._models)
         numbers = np.zeros((len(rows), window, 3), dtype=np.float32)
-        numbers[..., 0] = -(-remaining // self._parts) / ITERATIONS_UNIT
+        numbers[..., 0] = -(-remaining // self._iteration_parts) / ITERATIONS_UNIT
         self._numbers[rows] = numbers
         self.features[rows, -1] = (self._arrived[rows] - self._pulled[rows]) / BACKLOG_UNIT
 
 
-def _check(workloads: Sequence[Workload], parts: int) -> None:
+def _check_workloads(workloads: Sequence[Workload], parts: int) -> None:
     """Raise InvalidInput for episodes that cannot be stepped, or not together."""
     if not workloads:
         raise InvalidInput("workloads: expected at least one")
@@ -416,7 +416,7 @@ def _check(workloads: Sequence[Workload], parts: int) -> None:
             raise InvalidInput(f"workloads[{index}]: its jobs or its arrivals take too long for this floor")
 
 
-def _codes(time: IntArray, pair: bool) -> IntArray:
+def _slot_codes(time: IntArray, pair: bool) -> IntArray:
     """Return the code of a slot by model (the last is an empty slot), workers and PSs."""
     padded = np.pad(time, ((0, 0), (0, 1), (0, 1)), constant_values=NEVER)
     ahead = padded[:, 1:, 1:] if pair else np.minimum(padded[:, 1:, :-1], padded[:, :-1, 1:])

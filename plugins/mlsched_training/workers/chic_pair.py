@@ -6,16 +6,16 @@ import functools
 
 from mlsched_training._recipe import Recipe
 from mlsched_training.workers._chic import ChicParams, CrossEntropy
-from mlsched_training.workers._rewards import trained
-from mlsched_training.workers._sequences import describe
+from mlsched_training.workers._rewards import has_ended
+from mlsched_training.workers._sequences import describe_data
 
 RECIPE = Recipe(
     policy="chic-pair",
     problem="workers",
     params=ChicParams,
     learner=functools.partial(CrossEntropy, pair=True),
-    data=describe,
+    data=describe_data,
     iterations=1000,
     every=lambda params: params.every,
-    trained=trained,
+    trained=has_ended,
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from mlsched_training._recipe import Recipe
 from mlsched_training.workers._plus import JobWeights, PlusParams
-from mlsched_training.workers._plus_loads import describe
+from mlsched_training.workers._plus_loads import describe_data
 
 RECIPE = Recipe(
     policy="chic-plus",
     problem="workers",
     params=PlusParams,
     learner=JobWeights,
-    data=describe,
+    data=describe_data,
     iterations=50,
     every=lambda params: params.every,
 )

@@ -15,7 +15,7 @@ import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
 from mlsched.learned.weights import read
 from mlsched_training import recipe, recipes, train
-from mlsched_training._torch import repeatable
+from mlsched_training._torch import repeatable_numbers
 from mlsched_training.trainer import CHECKPOINT, checkpoint_of
 
 torch = pytest.importorskip("torch")
@@ -23,8 +23,8 @@ from mlsched.simulation.workers.phase import Phase  # noqa: E402
 from mlsched_training._recipe import Validation  # noqa: E402
 from mlsched_training.workers import _plus_runs  # noqa: E402
 from mlsched_training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
-from mlsched_training.workers._rewards import Account, settled  # noqa: E402
-from mlsched_training.workers._sequences import TRAINING, VALIDATION, sequence  # noqa: E402
+from mlsched_training.workers._rewards import Account, has_settled  # noqa: E402
+from mlsched_training.workers._sequences import TRAINING, VALIDATION, sequence_of_seed  # noqa: E402
 from mlsched_training.workers.batch import Batch, Rewards  # noqa: E402
 
 #: Small enough for a test: everything is there, a little of each.
@@ -40,7 +40,7 @@ SMALL |= {"mlf-rl-plus": EVOLUTION}
 
 def needs_compiled(policy):
     """Skip a test of Chic-plus' evolution if there is no compiled code."""
-    if policy == "chic-plus" and _plus_runs.compiled() is None:
+    if policy == "chic-plus" and _plus_runs.compiled_function() is None:
         pytest.skip("installed without a C compiler: there are no compiled runs")
 
 
@@ -168,7 +168,7 @@ scales = st.fixed_dictionaries(
 @settings(max_examples=draws(5, 50))
 @given(scales, st.booleans(), st.integers(0, 100))
 def test_losses_and_gradients_are_finite(given_, pair, seed):
-    with repeatable():
+    with repeatable_numbers():
         learner = CrossEntropy(ChicParams(episodes=3, validation=1, limit=30, **given_), seed, "cpu", pair=pair)
         for k in (1, 2):
             found = learner.improve(k)
@@ -188,7 +188,7 @@ def test_training_takes_one_thread():
     with threadpoolctl.threadpool_limits(limits=2):
         before = threads()
         assert 2 in before.values()
-        with repeatable():
+        with repeatable_numbers():
             assert set(threads().values()) == {1}
             assert torch.get_num_threads() == 1
         assert threads() == before
@@ -202,18 +202,18 @@ def test_the_criterion_by_hand():
     """Few punished actions, and a reward that has stopped to change: both, over the last `span` iterations."""
     params = ChicParams(span=2, punished=0.01, flat=0.02)
     good = [entry(0.3, -1000), entry(0.01, -51), entry(0.01, -51), entry(0.005, -50), entry(0.012, -51)]
-    assert settled(params, good)
-    assert not settled(params, good[-3:]), "too short"
-    assert settled(params, [{}, good[1], {}, good[3]]), "what was validated counts"
-    assert not settled(params, [*good[:3], {}, {}]), "nothing was validated"
-    assert not settled(params, [*good[:-1], entry(0.03, -51)]), "too many punished"
-    assert not settled(params, [*good[:-2], entry(0.005, -48), entry(0.005, -48)]), "still getting better"
+    assert has_settled(params, good)
+    assert not has_settled(params, good[-3:]), "too short"
+    assert has_settled(params, [{}, good[1], {}, good[3]]), "what was validated counts"
+    assert not has_settled(params, [*good[:3], {}, {}]), "nothing was validated"
+    assert not has_settled(params, [*good[:-1], entry(0.03, -51)]), "too many punished"
+    assert not has_settled(params, [*good[:-2], entry(0.005, -48), entry(0.005, -48)]), "still getting better"
 
 
 @pytest.mark.parametrize("pair", [True, False])
 def test_the_parts_of_the_reward_add_up(pair):
     """r_t1, r_t2 and r_t3 as accounted for sum to what the simulation pays, and r_t1 to the completion times."""
-    works = [sequence(TRAINING + k, 4, 3.0) for k in range(5)]
+    works = [sequence_of_seed(TRAINING + k, 4, 3.0) for k in range(5)]
     ours = Account(Batch(works, Phase(3, pair, 40), rewards=Rewards(5.0, 1.0, 1000)))
     theirs, rng, paid = Batch(works, Phase(3, pair, 40), rewards=Rewards(5.0, 1.0, 1000)), np.random.default_rng(1), 0.0
     while not theirs.done.all():
@@ -235,7 +235,7 @@ def test_one_sequence_an_iteration_or_one_an_episode():
         learner = CrossEntropy(ChicParams(**CHIC, **given), 0, "cpu", pair=False)
         return [w.source for w in learner._sequences(np.random.default_rng(0))]
 
-    with repeatable():
+    with repeatable_numbers():
         assert len(set(drawn())) == CHIC["episodes"] + 1
         assert len(set(drawn(examples=1))) == 1
         assert len(set(drawn(sequences="iteration"))) == 1
@@ -269,7 +269,7 @@ def test_a_training_by_the_papers_protocol_has_a_length_and_comes_to_its_fastest
 
 @pytest.mark.parametrize(("protocol", "may"), [("paper", True), ("settled", False)])
 def test_a_policy_may_be_chosen_once_it_has_learned(protocol, may):
-    with repeatable():
+    with repeatable_numbers():
         learner = CrossEntropy(ChicParams(**CHIC, protocol=protocol, punished=0.0), 0, "cpu", pair=False)
         assert learner.validate().meets is False
         learner.improve(1)
@@ -288,7 +288,7 @@ def test_a_policy_that_meets_the_criterion_goes_before_a_faster_one(monkeypatch)
 
 def test_more_kept_episodes_lower_the_bar():
     """keep = 0.3 keeps the best three tenths: line 9 of Algorithm 1, read both ways."""
-    with repeatable():
+    with repeatable_numbers():
         bounds = [
             CrossEntropy(ChicParams(**{**CHIC, "episodes": 9}, keep=keep), 0, "cpu", pair=False).improve(1)["bound"]
             for keep in (0.1, 0.3, 0.7, 1.0)
@@ -299,7 +299,7 @@ def test_more_kept_episodes_lower_the_bar():
 
 def test_no_smoothing_towards_the_old_is_adam_alone():
     """smoothing = 1 takes Adam's parameters; 0.25 goes a quarter of the way (line 11)."""
-    with repeatable():
+    with repeatable_numbers():
         whole = CrossEntropy(ChicParams(**CHIC, smoothing=1.0, steps=1), 0, "cpu", pair=False)
         part = CrossEntropy(ChicParams(**CHIC, smoothing=0.25, steps=1), 0, "cpu", pair=False)
         start = {k: v.copy() for k, v in whole.weights().items()}
@@ -312,7 +312,7 @@ def test_no_smoothing_towards_the_old_is_adam_alone():
 
 def test_learning_makes_the_kept_actions_likelier():
     """A few steps on what was sampled: the loss falls, so probabilities of the kept actions rise."""
-    with repeatable():
+    with repeatable_numbers():
         learner = CrossEntropy(ChicParams(**CHIC, dropout=0.0, steps=1, smoothing=1.0), 1, "cpu", pair=False)
         rng = np.random.default_rng(0)
         features = rng.random((64, learner.net[0].in_features)).astype(np.float32)

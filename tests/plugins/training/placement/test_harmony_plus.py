@@ -224,39 +224,39 @@ def test_the_same_seed_gives_the_same_bytes_and_resumed_ones_too(torch, tmp_path
 
 
 def test_the_network_in_torch_is_that_in_numpy(torch):
-    from mlsched_training.placement._plus import Learner, PlusParams, joined
+    from mlsched_training.placement._plus import Learner, PlusParams, joined_view
 
     learner = Learner(PlusParams(**SMALL), 0, "cpu")
     net, trail = PlusNet(learner.weights()), []
     for seed in range(3):
         inst = mlsched.generate("placement", "6x5", seed=seed)
         trail += complete_placements(States(Question(inst, true_speeds(inst)), 2), net, np.random.default_rng(0))
-    scores, stop = learner.scores(joined([(view, np.zeros(len(view.state) + 1)) for view in trail], "cpu")[0])
+    scores, stop = learner.scores(joined_view([(view, np.zeros(len(view.state) + 1)) for view in trail], "cpu")[0])
     for mine, its in ((scores, 0), (stop, 1)):
         expected = np.concatenate([net(view)[its] for view in trail])
         assert np.allclose(mine.detach().numpy(), expected, atol=1e-4)
 
 
 def test_chances_of_all_that_may_be_done_sum_to_one(torch):
-    from mlsched_training.placement._plus import Learner, PlusParams, joined
+    from mlsched_training.placement._plus import Learner, PlusParams, joined_view
 
     learner = Learner(PlusParams(**SMALL), 0, "cpu")
     inst = mlsched.generate("placement", "6x5", seed=0)
     view, _ = States(Question(inst, true_speeds(inst)), 2).view_and_candidates()
-    chances, stop = learner.log_chances(joined([(view, np.zeros(len(view.state) + 1))], "cpu")[0])
+    chances, stop = learner.log_chances(joined_view([(view, np.zeros(len(view.state) + 1))], "cpu")[0])
     total = stop.exp().detach().numpy()
     np.add.at(total, view.state, chances.exp().detach().numpy())
     assert np.allclose(total, 1, atol=1e-4)
 
 
 def test_steps_towards_an_exact_answer_reach_it(torch):
-    from mlsched_training.placement._plus import ANSWERS, PlusParams, answers
-    from mlsched_training.placement._plus_examples import steps
+    from mlsched_training.placement._plus import ANSWERS, PlusParams, exact_answers
+    from mlsched_training.placement._plus_examples import steps_to_plan
 
     reached = 0
-    for asked, plan, _ in answers(ANSWERS, 6, PlusParams(**SMALL)):
+    for asked, plan, _ in exact_answers(ANSWERS, 6, PlusParams(**SMALL)):
         assert asked.instance.violations(plan) == []
-        found = steps(asked, plan, np.random.default_rng(1))
+        found = steps_to_plan(asked, plan, np.random.default_rng(1))
         for view, target in found:
             assert len(target) == len(view.state) + 1
             assert target.any()
@@ -268,9 +268,9 @@ def test_steps_towards_an_exact_answer_reach_it(torch):
 
 @pytest.mark.parametrize(("kind", "most"), [("pairwise", 1e-3), ("linear", 1e-3), ("quadratic", 0.2)])
 def test_a_history_without_noise_tells_the_coefficients_where_the_model_has_their_form(kind, most):
-    from mlsched_training.placement._plus_history import fit, synthetic
+    from mlsched_training.placement._plus_history import fit_tables, synthetic_instances
 
-    found, types, error = fit(np.random.default_rng(0), 600, synthetic(kind))
+    found, types, error = fit_tables(np.random.default_rng(0), 600, synthetic_instances(kind))
     assert error < most
     assert set(found) == {*PAIRS, *ALONE}
     assert len(types) == 6

@@ -8,13 +8,13 @@ import pytest
 from mlsched.core.errors import InvalidFile
 from mlsched.learned.weights import Weights
 from mlsched.simulation.placement.board import NOBODY
-from mlsched_training.placement.harmony_speeds import Speeds, flat_inputs, job_inputs, speeds
+from mlsched_training.placement.harmony_speeds import Speeds, flat_inputs, job_inputs, reward_model_of
 
 torch = pytest.importorskip("torch")
 from mlsched_training import train  # noqa: E402
-from mlsched_training.placement._harmony_rewards import RewardLearner, RewardParams, history, relative_errors  # noqa: E402
+from mlsched_training.placement._harmony_rewards import RewardLearner, RewardParams, random_history, relative_errors  # noqa: E402
 
-PAST = history(60, 0, "pairwise", 6, 18)
+PAST = random_history(60, 0, "pairwise", 6, 18)
 
 
 def test_what_the_flat_network_is_given():
@@ -33,7 +33,7 @@ def test_neither_slots_nor_servers_have_names():
 
 
 def test_a_history_is_drawn_by_seed_and_holds_measured_speeds():
-    assert (history.__wrapped__(5, 0, "pairwise", 6, 18).kind == PAST.kind[:5]).all()
+    assert (random_history.__wrapped__(5, 0, "pairwise", 6, 18).kind == PAST.kind[:5]).all()
     there = PAST.kind != NOBODY
     assert ((PAST.speed[there] <= 1) & (PAST.speed[there] > 0.1)).all()
     assert (PAST.on.any(axis=(1, 3)) == there).all()
@@ -66,7 +66,7 @@ def test_whole_placements_are_held_out():
 
 def test_jobs_that_wait_have_no_speed_and_disturb_nobody(tmp_path):
     path = tmp_path / "reward.safetensors"
-    model = speeds(train("harmony-reward", iterations=1, output=path, samples=40).weights)
+    model = reward_model_of(train("harmony-reward", iterations=1, output=path, samples=40).weights)
     kind, on = PAST.kind[:1].copy(), PAST.on[:1]
     with_jobs = model(kind, on)
     empty = np.flatnonzero(kind[0] == NOBODY)[0]
@@ -76,4 +76,4 @@ def test_jobs_that_wait_have_no_speed_and_disturb_nobody(tmp_path):
 
 def test_a_card_without_its_form_is_refused():
     with pytest.raises(InvalidFile, match="lacks form or models"):
-        speeds(Weights({}, {"recipe": {}, "data": {}}, "x"))
+        reward_model_of(Weights({}, {"recipe": {}, "data": {}}, "x"))

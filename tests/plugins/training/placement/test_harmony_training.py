@@ -16,9 +16,9 @@ from mlsched.learned.weights import read  # noqa: E402
 from mlsched_training import train  # noqa: E402
 from mlsched_training._torch import layer_state  # noqa: E402
 from mlsched_training.placement import _harmony_live  # noqa: E402
-from mlsched_training.placement._harmony import ActorCritic, HarmonyParams, trained  # noqa: E402
+from mlsched_training.placement._harmony import ActorCritic, HarmonyParams, has_settled  # noqa: E402
 from mlsched_training.placement._harmony_clusters import Clusters  # noqa: E402
-from mlsched_training.placement._harmony_replay import Replay, Samples, shuffled  # noqa: E402
+from mlsched_training.placement._harmony_replay import Replay, Samples, shuffled_samples  # noqa: E402
 from mlsched_training.trainer import CHECKPOINT, checkpoint_of  # noqa: E402
 
 SMALL = {
@@ -98,7 +98,7 @@ def test_shuffling_means_nothing_to_a_network_that_has_no_names():
     now = rng.random((5, SHAPE.features)).astype(np.float32)
     valid = rng.random((5, SHAPE.actions)) < 0.5
     action = np.array([np.flatnonzero(row)[0] for row in valid])
-    mixed = shuffled(rng, Samples(now, now, valid, action, *np.zeros((2, 5))), SHAPE)
+    mixed = shuffled_samples(rng, Samples(now, now, valid, action, *np.zeros((2, 5))), SHAPE)
 
     def seen(x, a):
         cut = SHAPE.slots * SHAPE.of_job
@@ -182,9 +182,9 @@ def test_more_processes_than_clusters_are_refused():
 def test_the_criterion():
     params = HarmonyParams(span=250, anneal=400, every=250, flat=0.05)
     flat = [{"validation": 2.0} if k % 250 == 249 else {} for k in range(500)]
-    assert trained(params, flat)
-    assert not trained(params, flat[:499])
-    assert not trained(params, [*flat[:249], {"validation": 2.5}, *flat[250:]])
-    assert not trained(HarmonyParams(span=250, anneal=501, every=250), flat)
+    assert has_settled(params, flat)
+    assert not has_settled(params, flat[:499])
+    assert not has_settled(params, [*flat[:249], {"validation": 2.5}, *flat[250:]])
+    assert not has_settled(HarmonyParams(span=250, anneal=501, every=250), flat)
     with pytest.raises(InvalidInput, match="span"):
         HarmonyParams(span=1)

@@ -16,16 +16,16 @@ from mlsched.simulation.workers import Options, WorkersWorld, outcome
 from mlsched.simulation.workers.workload import MS
 from mlsched_training._evolution import Cma
 from mlsched_training.workers import _plus_runs
-from mlsched_training.workers._imitation import examples
+from mlsched_training.workers._imitation import random_examples
 from mlsched_training.workers._plus_loads import LOADS, Load, plain_weight
 from mlsched_training.workers._plus_runs import Cluster, Network, Runs
 
 torch = pytest.importorskip("torch")
-from mlsched_training._torch import repeatable  # noqa: E402
+from mlsched_training._torch import repeatable_numbers  # noqa: E402
 from mlsched_training.workers._plus import JobWeights, PlusParams  # noqa: E402
 
 needs_compiled = pytest.mark.skipif(
-    _plus_runs.compiled() is None, reason="installed without a C compiler: there are no compiled runs"
+    _plus_runs.compiled_function() is None, reason="installed without a C compiler: there are no compiled runs"
 )
 SMALL = {"questions": 25, "steps": 150, "share": 0.05, "largest": 1.0}
 
@@ -83,11 +83,11 @@ def test_without_compiled_code_the_evolution_is_refused(monkeypatch):
 @needs_compiled
 def test_imitation_learns_the_values_of_questions_it_has_not_seen():
     def error(learner):
-        network, rows = JobNetwork(Weights(learner.weights(), {})), examples(10, np.random.default_rng(7))
+        network, rows = JobNetwork(Weights(learner.weights(), {})), random_examples(10, np.random.default_rng(7))
         each = [network(features) - log for features, log in rows]
         return float(np.mean([one.var() for one in each]))
 
-    with repeatable():
+    with repeatable_numbers():
         learner = JobWeights(PlusParams(**SMALL), 0, "cpu")
         before = error(learner)
         learner.improve(1)
