@@ -52,7 +52,7 @@ def draw(rng: random.Random) -> tuple[Snapshot, Workload, int]:
         one = Workload(f"w{number}", f"w{number}", queue.name, rng.choice([0, 0, 1, 2]), number, usage={FR: amount})
         one.reserved = number
         snapshot.running[one.name] = one
-        snapshot.restore(one)
+        snapshot.restore_workload(one)
     waits = Workload("waits", "waits", "a", rng.choice([0, 1, 2]), 99)
     snapshot.waiting["waits"] = waits
     return snapshot, waits, rng.choice([1, 2, 3, 4])
@@ -85,12 +85,12 @@ def measure(wanted: int, seed: int) -> dict[str, float]:
         subsets = itertools.chain.from_iterable(itertools.combinations(line, n) for n in range(1, len(line) + 1))
         if not made:
             found["nobody"] += 1
-            found["nobody although allowed"] += any(not allowed.why_not(chosen) for chosen in subsets)
+            found["nobody although allowed"] += any(not allowed.why_forbidden(chosen) for chosen in subsets)
             continue
         found["evictions"] += 1
-        found["kept by the put-back step"] += bool(allowed.why_not(made))
+        found["kept by the put-back step"] += bool(allowed.why_forbidden(made))
         mine = cost(made)
-        sets = [cost(chosen) for chosen in subsets if better(cost(chosen), mine) and not allowed.why_not(chosen)]
+        sets = [cost(chosen) for chosen in subsets if better(cost(chosen), mine) and not allowed.why_forbidden(chosen)]
         found["dominated"] += bool(sets)
         found["fewer victims"] += any(n < mine[1] for _, n, _ in sets)
     result: dict[str, float] = dict(found)

@@ -54,7 +54,7 @@ def kueue(case: Case) -> tuple[Any, Any]:
                 fr = (flavor, resource)
                 usage[fr] = usage.get(fr, 0) + imposed["count"] * each.get(resource, 0)
                 contested |= {fr} if needed else set()
-        victims = preemption.victims(snapshot, workload, usage, frozenset(contested), []) or []
+        victims = preemption.choose_victims(snapshot, workload, usage, frozenset(contested), []) or []
         return sorted(one.name for one in victims), sorted(expect["victims"])
     made = cycle.run(snapshot, [snapshot.waiting[name] for name in case["ask"]])
     evicted = sorted(name for names in made.victims.values() for name in names)
@@ -64,7 +64,7 @@ def kueue(case: Case) -> tuple[Any, Any]:
         for label, part in assignment.pod_sets.items():
             admitted[name][label] = row = {"count": part.count, "flavors": part.flavors}
             if part.domains:
-                by_host = any(f in snapshot.forest.levels and snapshot.forest.by_host(f) for f in part.flavors.values())
+                by_host = any(f in snapshot.forest.levels and snapshot.forest.ends_at_hosts(f) for f in part.flavors.values())
                 row["domains"] = [[[values[-1]] if by_host else list(values), pods] for values, pods in part.domains]
     wanted = {
         name: {label: {k: v for k, v in part.items() if k != "delayed"} for label, part in sets.items()}
@@ -81,7 +81,7 @@ def kai_case(case: Case) -> tuple[Any, Any]:
         actions.run(session, case["actions"])
         if len(case["actions"]) > 1:
             actions.next_round(session, {f"s1/{name}" for name in case["deleted_stay"]})
-    there = {pod.name.rpartition("/")[2]: (pod.status, pod.node) for pod in session.pods()}
+    there = {pod.name.rpartition("/")[2]: (pod.status, pod.node) for pod in session.all_pods()}
     expected = {name: (phase, node) for name, (phase, node) in case["expect"].items()}
     decided = {name: (there[name][0], there[name][1] if node else None) for name, (_, node) in expected.items()}
     return decided, expected
@@ -92,12 +92,12 @@ def kube(case: Case) -> tuple[Any, Any]:
     cluster, expect = Cluster(_objects(case["state"]), case["filters"]), case["expect"]
     name = case["ask"][0]
     if "each_node" in expect:
-        choices = cluster.dry_run(name)
+        choices = cluster.victims_by_node(name)
         rows = {
             c.node: {"victims": sorted(pod.short for pod in c.victims), "violations": c.violations} for c in choices
         }
         return rows, expect["each_node"]
-    made = cluster.decide(name)
+    made = cluster.decide_pod(name)
     if "nodes" in expect:
         return made.node in expect["nodes"], True
     decided = [made.node, sorted(pod.short for pod in made.victims)]

@@ -233,7 +233,7 @@ def test_the_parts_of_the_reward_add_up(pair):
 def test_one_sequence_an_iteration_or_one_an_episode():
     def drawn(**given):
         learner = CrossEntropy(ChicParams(**CHIC, **given), 0, "cpu", pair=False)
-        return [w.source for w in learner._sequences(np.random.default_rng(0))]
+        return [w.source for w in learner._draw_sequences(np.random.default_rng(0))]
 
     with repeatable_numbers():
         assert len(set(drawn())) == CHIC["episodes"] + 1
@@ -317,5 +317,5 @@ def test_learning_makes_the_kept_actions_likelier():
         rng = np.random.default_rng(0)
         features = rng.random((64, learner.net[0].in_features)).astype(np.float32)
         actions, masks = np.full(64, 2), np.ones((64, 7), dtype=bool)
-        losses = [learner._learn(k, features, actions, masks) for k in range(1, 60)]
+        losses = [learner._learn_from_elite(k, features, actions, masks) for k in range(1, 60)]
     assert losses[-1] < losses[0] / 3

@@ -215,8 +215,8 @@ def test_a_flavor_that_a_job_does_not_use_is_not_held_against_it():
 
 def test_a_job_borrows_beyond_the_quota_of_its_queue():
     for used, borrows in ((1, False), (2, True)):
-        assert judge_quotas.borrows(flavors(quota_used=[[0, 0], [0, used], [1, 0]]), 0, [0], []) == borrows
-    assert not judge_quotas.borrows(flavors(quota_used=[[0, 0], [0, 2], [1, 0]], job_use=[[1, 0]]), 0, [0], [])
+        assert judge_quotas.queue_borrows(flavors(quota_used=[[0, 0], [0, used], [1, 0]]), 0, [0], []) == borrows
+    assert not judge_quotas.queue_borrows(flavors(quota_used=[[0, 0], [0, 2], [1, 0]], job_use=[[1, 0]]), 0, [0], [])
 
 
 def test_what_is_contested_is_what_does_not_fit_or_else_all_that_is_used():

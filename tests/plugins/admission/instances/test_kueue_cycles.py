@@ -162,21 +162,21 @@ def test_what_is_available_is_what_the_queue_can_still_add(nominal, cohort, limi
     root = Node("root", False, {FR: cohort})
     queue = Node("q", True, {FR: nominal}, borrowing={} if limit is None else {FR: limit}, parent=root)
     root.children.append(queue)
-    queue.add({FR: used})
+    queue.add_usage({FR: used})
     most = nominal + cohort if limit is None else min(nominal + cohort, nominal + limit)
     assert (more <= queue.available(FR)) == (more == 0 or used + more <= most)
-    queue.add({FR: used}, -1)
-    assert root.usage_of(FR) == queue.used(FR) == 0
+    queue.add_usage({FR: used}, -1)
+    assert root.usage_of(FR) == queue.usage_of(FR) == 0
 
 
 def test_a_share_is_exact_and_infinite_without_weight():
     root = Node("root", False, {FR: 3})
     queue = Node("q", True, {FR: 0}, weight=Fraction(2), parent=root)
     root.children.append(queue)
-    queue.add({FR: 1})
-    assert queue.share() == (False, Fraction(1000, 6))
+    queue.add_usage({FR: 1})
+    assert queue.dominant_share() == (False, Fraction(1000, 6))
     queue.weight = Fraction(0)
-    assert queue.share() == (True, Fraction(1000, 3))
+    assert queue.dominant_share() == (True, Fraction(1000, 3))
 
 
 def test_the_configuration_is_read_as_yaml_and_as_json():
@@ -184,7 +184,7 @@ def test_the_configuration_is_read_as_yaml_and_as_json():
     assert parse_yaml(text)["fairSharing"] == {"preemptionStrategies": ["LessThanInitialShare"]}
     entry = Entry(manager(text), "x")
     made = read_config({"ConfigMap": [entry]})
-    assert (made.fair, made.strategies, made.gate("X", False), made.gate("Y", True)) == (
+    assert (made.fair, made.strategies, made.feature_enabled("X", False), made.feature_enabled("Y", True)) == (
         True, ("LessThanInitialShare",), True, False,
     )  # fmt: skip
     assert parse_yaml('{"featureGates": {"X": true}}') == {"featureGates": {"X": True}}

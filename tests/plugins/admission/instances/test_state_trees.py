@@ -86,7 +86,7 @@ def test_trees_agree_with_the_judge(tmp_path, document):
             if node.is_queue and not over:
                 assert (more > node.available(FR)) == bool(judged.exceeded_limits(q, {q: more})), (name, more)
     own = int(instance.job_queue[0])
-    event(f"the workload lacks quota: {bool(judged.excess(own, {own: int(instance.job_use[0, 0])}))}")
+    event(f"the workload lacks quota: {bool(judged.exceeded_limits(own, {own: int(instance.job_use[0, 0])}))}")
     event(f"may evict by 2: {bool((instance.may == 2).any())}")
 
 

@@ -164,11 +164,11 @@ def test_the_names_are_those_of_what_is_seen():
         seen = seen_by_name(env, env.reset(seed=seed)[0])
         inner = env.unwrapped
         task, nodes = inner._open[0]
-        ticks = int(inner.instance.duration[inner._number(task)])
+        ticks = int(inner.instance.duration[inner._number_in_instance(task)])
         assert seen["task 0: duration"] == pytest.approx(ticks / (ticks + 10))
         assert [n for n in range(2) if seen[f"task 0: may start on node {n}"]] == nodes.tolist()
         assert seen["jobs in the system"] == pytest.approx(1 / 11) or seen["jobs in the system"] > 0
-        assert seen["void is allowed"] == inner._may_end(inner._placer)
+        assert seen["void is allowed"] == inner._may_end_round(inner._placer)
     env = gymnasium.make("mlsched/Workers-v0", jobs=4)
     before = seen_by_name(env, env.reset(seed=1)[0])
     assert sum(before[f"slot 0: is {model}"] for model in env.unwrapped.task.models) == 1

@@ -119,7 +119,7 @@ def test_numpy_answers_as_torch_does():
     learner = ActorCritic(HarmonyParams(**SMALL), 0, "cpu")
     x = np.random.default_rng(0).random((3, SHAPE.features)).astype(np.float32)
     with torch.no_grad():
-        expected = learner._forward(learner.actor, torch.from_numpy(x)).numpy()
+        expected = learner._forward_pass(learner.actor, torch.from_numpy(x)).numpy()
     assert Net(layer_state(learner.actor), SHAPE)(x) == pytest.approx(expected, abs=1e-5)
 
 
@@ -164,7 +164,7 @@ def test_gradients_of_two_processes_add_up_to_those_of_all_their_samples():
     x, y = (torch.from_numpy(rng.random(s).astype(np.float32)) for s in ((12, SHAPE.features), (12, 1)))
 
     def gradients(rows, share):
-        loss = share * ((learner._forward(learner.critic, x[rows]) - y[rows]) ** 2).mean()
+        loss = share * ((learner._forward_pass(learner.critic, x[rows]) - y[rows]) ** 2).mean()
         return torch.autograd.grad(loss, learner.learned[1][1])
 
     both = [gradients(slice(0, 8), 2 / 3), gradients(slice(8, 12), 1 / 3)]
