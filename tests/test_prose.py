@@ -24,8 +24,10 @@ FINISHED: tuple[str, ...] = (
     "mlsched/simulation",
     "mlsched/solvers",
     "mlsched/testing",
+    "plugins/mlsched_admission",
     "plugins/mlsched_papers",
     "plugins/mlsched_rounds",
+    "plugins/mlsched_training",
 )
 #: Measure of a finished package -> least and greatest value.
 BUDGET = {

@@ -64,7 +64,8 @@ def kueue(case: Case) -> tuple[Any, Any]:
         for label, part in assignment.pod_sets.items():
             admitted[name][label] = row = {"count": part.count, "flavors": part.flavors}
             if part.domains:
-                by_host = any(f in snapshot.forest.levels and snapshot.forest.ends_at_hosts(f) for f in part.flavors.values())
+                forest = snapshot.forest
+                by_host = any(f in forest.levels and forest.ends_at_hosts(f) for f in part.flavors.values())
                 row["domains"] = [[[values[-1]] if by_host else list(values), pods] for values, pods in part.domains]
     wanted = {
         name: {label: {k: v for k, v in part.items() if k != "delayed"} for label, part in sets.items()}

@@ -75,7 +75,7 @@ def _draw_panel(ax: Any, name: str, points: Any) -> None:
 
 
 def _mark_scores(ax: Any, scores: Mapping[str, float]) -> None:
-    """Mark the score of the returned weights and that of the untrained policy."""
+    """Mark the scores of the returned weights and of the untrained policy."""
     at, best, untrained = (scores[name] for name in ("best_iteration", "validation", "untrained_validation"))
     ax.plot(at, best, "*", color=plots.COLOURS[1], markersize=11, label=f"kept: {best:.5g}, iteration {at}")
     ax.axhline(untrained, color="#444444", linestyle="--", linewidth=1, label=f"untrained: {untrained:.5g}")

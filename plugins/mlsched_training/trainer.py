@@ -73,8 +73,8 @@ def train(
 
     Args:
         policy: Name of the policy.
-        iterations: Total number of iterations, including those before a resumed checkpoint. By default the recipe's
-            number, which is a maximum if the recipe has a criterion.
+        iterations: Total number of iterations, including iterations before a resumed checkpoint. By default the
+            recipe's number, which is a maximum if the recipe has a criterion.
         seed: Random seed of the training.
         output: Weights file to write, with a checkpoint beside it.
         resume: Continue from that checkpoint.
@@ -150,7 +150,7 @@ class _Run:
 
     @property
     def trained(self) -> bool | None:
-        """Whether the curve and the best weights meet the recipe's criterion; None without a criterion."""
+        """Return whether the curve and the best weights meet the recipe's criterion; None without a criterion."""
         if self.recipe.trained is None:
             return None
         return self.best_meets and self.recipe.trained(self.settings, self.curve)

@@ -60,12 +60,12 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
     @property
     def observation_names(self) -> list[str]:
-        """Names of the entries of a flat observation, in order."""
+        """Return the names of the entries of a flat observation, in order."""
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     @property
     def action_names(self) -> list[str]:
-        """Descriptions of the actions, in order."""
+        """Return descriptions of the actions, in order."""
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
     def _action_mask(self) -> npt.NDArray[np.int8]:

@@ -4,7 +4,7 @@ An episode runs a workload in the placement simulator from its first arrival to 
 with waiting jobs and space for one of their tasks, actions place one task each (2 M N' actions,
 `simulation.placement.board`) until no action is valid. Completely placed jobs then start, the others wait, and the
 clock advances to the next interval with a decision. The reward of the interval's last action is Eq. 1, the sum of
-normalised speeds of all running jobs in the following interval, and that of earlier actions is 0. The paper gives every
+normalised speeds of all running jobs in the following interval. Earlier actions have reward 0. The paper gives every
 action of the interval the reward of its end, which is `info["interval_reward"]`. Discount rewards by `GAMMA` per
 action. An invalid action has no effect.
 
@@ -103,7 +103,7 @@ class HarmonyEnv(MaskedEnv):
 
     @property
     def action_names(self) -> list[str]:
-        """Descriptions of the actions, in order."""
+        """Return descriptions of the actions, in order."""
         shape = self._board.shape
         return [
             f"put a {kind} of waiting job {n} on server {m}"
@@ -114,7 +114,7 @@ class HarmonyEnv(MaskedEnv):
 
     @property
     def observation_names(self) -> list[str]:
-        """Names of the entries of an observation, in order."""
+        """Return the names of the entries of an observation, in order."""
         shape = self._board.shape
         request_names = [
             [f"{kind} asked for", *(f"demand of a {kind[:-1]} of {r}" for r in self._resources)] for kind in KINDS

@@ -179,16 +179,16 @@ class PlacementEnv(InstanceEnv):
             while self._job < len(inst.job_type):
                 self._let_job_wait(inst)
 
-    # -- what is seen -------------------------------------------------------------------------------------------------
+    # -- observations --------------------------------------------------------------------------------------------------
 
     @property
     def action_names(self) -> list[str]:
-        """Descriptions of the actions, in order."""
+        """Return descriptions of the actions, in order."""
         return [*(f"put the task on server {s}" for s in range(self._servers)), "give the job up"]
 
     @property
     def observation_names(self) -> list[str]:
-        """Names of the entries of an observation, in order."""
+        """Return the names of the entries of an observation, in order."""
         each = [*(f"free {r}" for r in self._resources), "fits", "this job's tasks", "slows this job", "is slowed"]
         task = ["is a PS", "share placed", "workers", "PSs", "demand", "jobs left"]
         return [*(f"server {s}: {name}" for s in range(self._servers) for name in each), *(f"task: {n}" for n in task)]

@@ -126,12 +126,12 @@ class RoundsEnv(MaskedEnv):
 
     @property
     def action_names(self) -> list[str]:
-        """Descriptions of the actions, in order."""
+        """Return descriptions of the actions, in order."""
         return ["choose nothing", *(f"choose row {i}" for i in range(1, self._window + 1))]
 
     @property
     def observation_names(self) -> list[str]:
-        """Names of the columns of "rows"."""
+        """Return the names of the columns of "rows"."""
         parts = {"choice": OF_CHOICE, "cluster": OF_CLUSTER, "task": OF_TASK, "job": OF_JOB, "place": OF_PLACE}
         if self._queueing == "iteration":
             parts["competition"] = OF_COMPETITION
@@ -234,7 +234,7 @@ class RoundsEnv(MaskedEnv):
         self._ended = has_arrived
         return float(self._reward.of_jobs(self.workload, self.log)[new].sum()) if new.any() else 0.0
 
-    # -- what is seen -------------------------------------------------------------------------------------------------
+    # -- observations --------------------------------------------------------------------------------------------------
 
     def _action_mask(self) -> Any:
         mask_of_rows = np.zeros(self._window + 1, dtype=np.int8)

@@ -189,17 +189,17 @@ class TaskGraphEnv(InstanceEnv):
         """Return whether the round may end now, because a task runs or will run."""
         return bool(self._world.running or placer.starts)
 
-    # -- what is seen -------------------------------------------------------------------------------------------------
+    # -- observations --------------------------------------------------------------------------------------------------
 
     @property
     def action_names(self) -> list[str]:
-        """Descriptions of the actions, in order."""
+        """Return descriptions of the actions, in order."""
         pairs = [(i, n) for i in range(self._window) for n in range(self._nodes)]
         return [*(f"start task {i} of the window on node {n}" for i, n in pairs), "end the round"]
 
     @property
     def observation_names(self) -> list[str]:
-        """Names of the entries of an observation, in order."""
+        """Return the names of the entries of an observation, in order."""
         of_task = ["duration", "longest chain", "work", "since arrival", "since last run", "slack"]
         of_place = [f"{what} node {n}" for n in range(self._nodes) for what in ("may start on", "input on")]
         each = [*(f"demand of {r}" for r in self._resources), *of_task, *of_place]

@@ -132,14 +132,14 @@ class WorkersEnv(MaskedEnv):
 
     @property
     def action_names(self) -> list[str]:
-        """Descriptions of the actions, in order."""
+        """Return descriptions of the actions, in order."""
         phase = self.task.phase
         what = ("worker and a PS",) if phase.pair else ("worker", "PS")
         return [*(f"add a {one} to slot {i}" for i in range(phase.window) for one in what), "end the decision phase"]
 
     @property
     def observation_names(self) -> list[str]:
-        """Names of the entries of an observation, in order."""
+        """Return the names of the entries of an observation, in order."""
         each = [*(f"is {model}" for model in self.task.models), "iterations left", "workers", "PSs"]
         return [*(f"slot {i}: {name}" for i in range(self.task.phase.window) for name in each), "backlog"]
 

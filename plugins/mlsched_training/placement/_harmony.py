@@ -1,26 +1,25 @@
 """Harmony's training: an actor-critic on predicted rewards (Bao, Peng and Wu, INFOCOM 2019, Sections IV-B and VI-A).
 
-An iteration is a scheduling interval of each of `workers` clusters side by side and one step of Adam for both networks,
-on 32 samples a worker from the replay buffer: what the gradients of 20 synchronous workers add up to. They are rows of
-one batch; `processes` deals them out to several processes (`_harmony_together.py`), each with its part of the clusters,
-of the minibatch and of the buffer. Interpretations:
+An iteration is a scheduling interval of each of `workers` clusters side by side, then one step of Adam for both
+networks on 32 samples per worker from the replay buffer. Its gradient is the sum of the gradients of 20 synchronous
+workers. The clusters are rows of one batch. `processes` divides them among several processes (`_harmony_together.py`),
+each with its part of the clusters, of the minibatch and of the buffer. Interpretations:
 
-- A sample is (s, a, r, s'); every sample of an interval has the interval's Eq. 1 as r, also those whose s' lies in it.
-- The advantage is Q - V(s). Q is the empirical one, r for each action that is left in the interval, discounted, and
-  then V of the next interval's first state; with difference="action" it is r + gamma V(s') from one action to the
-  next ("temporal difference"), which is uninformative until V has learned the value of
-  partial placements. All of it times 1 -
+- A sample is (s, a, r, s'); every sample of an interval has the interval's Eq. 1 as r, even if its s' is in it.
+- The advantage is Q - V(s). Q is empirical: the discounted r of each remaining action of the interval, then V of the
+  next interval's first state. With difference="action", Q is r + gamma V(s') from one action to the next ("temporal
+  difference"); that is uninformative until V has learned the value of partial placements. Both are multiplied by 1 -
   gamma, so that V is of the size of r. The advantages of a minibatch are standardised (mean 0, deviation 1). Otherwise
   all actions would become likelier as long as V is too low, and the weight of the entropy bonus would mean something
   else for every size of the rewards.
 - "Without value network": r minus the exponential moving average of the rewards. "Without exploration": neither entropy
   nor epsilon-greedy. "Without experience replay": the samples of this iteration's intervals are used, once.
 - Epsilon and the entropy's weight fall linearly from .5 to 0 over `anneal` iterations (the paper: "during training").
-- `shuffle`: waiting jobs, running jobs and servers of a minibatch change places at random, which means nothing to a
-  cluster; the paper does not say so, and its network would have to learn it. Without it: `shuffle=false`.
-- The speeds are those of the reward model (`mlsched train harmony-reward`). `live` of the clusters are measured
-  instead, as an operator's own would be; every `retrain` iterations the reward model learns from what was measured
-  there, too ("online collected samples").
+- `shuffle`: waiting jobs, running jobs and servers of a minibatch are permuted at random. A permutation does not change
+  a cluster. The paper does not mention it, so its network must learn it. Without it: `shuffle=false`.
+- The reward model predicts the speeds (`mlsched train harmony-reward`). `live` of the clusters are measured instead, as
+  an operator's own cluster would be. Every `retrain` iterations, the reward model also learns from these measurements
+  ("online collected samples").
 
 Every validation restarts the clusters and empties the buffer, so that a resumed training gives the same bits.
 """
@@ -54,16 +53,22 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class HarmonyParams(ValidatedFields):
-    """Hyper-parameters, with the paper's values (Section VI-A) where it prints them.
+    """Hyper-parameters, with the paper's values (Section VI-A) if it prints them.
 
-    servers, new, running: M, N', R (N is both together). hidden: layers behind those of jobs (job_units) and
-    servers (server_units). workers, minibatch, replay, gamma, epsilon, entropy: as the paper has them.
-    learning_rate: Adam's; the paper's is .0001, with which little is learnt in CPU minutes. anneal: iterations in
-    which epsilon and the entropy's weight fall to 0. value: the baseline, "network" or "average". difference,
-    explore, replayed, shuffle, live, retrain: see the module's docstring. rate, load, model: jobs per interval,
-    offered load, interference. reward: file of the reward model ("": the one that comes with mlsched). validation:
-    workloads of `jobs` jobs; every: iterations between validations. flat, span: the criterion, see `has_settled`.
-    processes: how many share the clusters; another number draws other samples.
+    Attributes:
+        servers, new, running: M, N', R (N is both together).
+        hidden: Layers behind the layers of jobs (`job_units`) and servers (`server_units`).
+        workers, minibatch, replay, gamma, epsilon, entropy: The paper's.
+        learning_rate: Adam's. With the paper's .0001, little is learnt in CPU minutes.
+        anneal: Iterations in which epsilon and the entropy's weight fall to 0.
+        value: The baseline, "network" or "average".
+        difference, explore, replayed, shuffle, live, retrain: See the module's docstring.
+        rate, load, model: Jobs per interval, offered load, interference.
+        reward: File of the reward model ("": mlsched's own file).
+        validation: Workloads of `jobs` jobs.
+        every: Iterations between validations.
+        flat, span: The criterion, see `has_settled`.
+        processes: Processes that share the clusters. Another number draws other samples.
     """
 
     servers: Annotated[int, Range(1, 10**5)] = 6
@@ -108,7 +113,7 @@ class HarmonyParams(ValidatedFields):
 
     @property
     def layers(self) -> list[int]:
-        """Return the numbers of neurons of the layers after those of jobs and servers."""
+        """Return the numbers of neurons of the layers after the layers of jobs and servers."""
         return layers_of(self.hidden)
 
     @property
@@ -118,8 +123,9 @@ class HarmonyParams(ValidatedFields):
 
 
 class ActorCritic:
-    """A Harmony in training. group: of several processes that train it together, this one's view of them; the live
-    clusters and the validation are the first one's.
+    """A Harmony in training.
+
+    group: View of this process on all processes that train together. Only the first has live clusters and validates.
     """
 
     def __init__(self, params: HarmonyParams, seed: int, device: str, group: Group | None = None) -> None:
@@ -129,7 +135,7 @@ class ActorCritic:
         seed_torch(seed, 0)
         self.actor = _layers_of_network(params, params.shape.actions, device)
         self.critic = _layers_of_network(params, 1, device)
-        # In a cluster that keeps up, as much is done in an interval as comes: what V is on average.
+        # In a cluster that keeps up, the work of an interval equals its arrivals: the mean of V.
         t.nn.init.constant_(self.critic[str(len(params.layers))].bias, params.rate)
         self.learned = [
             (layers, [p for layer in layers.values() for p in layer.parameters()])
@@ -272,7 +278,7 @@ class ActorCritic:
             x = t.relu(layers[str(k)](x))
         return layers[str(last)](x)
 
-    # -- what the trainer needs ---------------------------------------------------------------------------------------
+    # -- interface of the trainer --------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
         """Return the mean average completion time over the validation workloads, in intervals, at real speeds.
@@ -335,10 +341,10 @@ def describe_data(params: HarmonyParams) -> dict[str, Any]:
 
 
 def has_settled(params: HarmonyParams, curve: Sequence[Mapping[str, float]]) -> bool:
-    """Return whether exploration is over and completion differs little from that of the previous `span` iterations.
+    """Return whether exploration is over and completion differs little between two spans of iterations.
 
-    It looks at the means of the validations in the last `span` iterations and in those before: at most a share `flat`
-    apart. That the policy kept is better than random placement is asked for beside it (`ActorCritic.validate`).
+    The means of the validations in the last `span` iterations and in the `span` before differ by at most a share
+    `flat`. `ActorCritic.validate` checks that the best policy is better than random placement.
     """
     span = params.span
     if len(curve) < max(2 * span, params.anneal if params.explore else 0):

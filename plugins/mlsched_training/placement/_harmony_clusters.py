@@ -1,7 +1,7 @@
 """Clusters side by side for Harmony's training: jobs arrive, are placed by actions, run at given speeds, and leave.
 
-As the placement world does it with departures at the end of an interval, but for many clusters at once, and with speeds
-from whoever is asked for them: the reward model, or, on clusters that are live, a measurement. While more than
+This is the simulator of placement with departures at the end of an interval, for many clusters at once. The reward
+model predicts the speeds; on live clusters they are measured. While more than
 `MOST_WAITING` jobs wait, arriving jobs are rejected. Otherwise, the queue of a poor policy would grow without limit,
 and the policy would never meet the states of a good policy.
 """
@@ -24,15 +24,15 @@ from mlsched.simulation.placement.synthetic import mean_length, variants
 Job = tuple[int, int, int, float]
 #: Longest queue, in N'.
 MOST_WAITING = 2
-#: speeds(rows) -> relative speeds of all slots of those clusters (rows x N).
+#: speeds(rows) -> relative speeds of all slots of these clusters (rows x N).
 Speeds = Callable[[IntArray], Any]
 
 
 class Clusters:
     """`rows` clusters. rate: jobs per interval, drawn uniformly from 0 to twice that; load: see `synthetic`.
 
-    relative: speeds of all jobs so far, relative to alone; the owner empties it. speeds: set by the owner. Every row is
-    at a decision (some action is valid) after `begin` and after `finish`.
+    relative: speeds of all jobs so far, relative to their isolated speed; the owner empties it. speeds: set by the
+    owner. Every row is at a decision (some action is valid) after `begin` and after `finish`.
     """
 
     def __init__(self, shape: Shape, rows: int, rate: float, load: float) -> None:
@@ -86,7 +86,7 @@ class Clusters:
         return speed.sum(axis=1)
 
     def _start_placed_jobs(self, row: int, placed: Any) -> None:
-        """Move the jobs that are placed to slots of running ones; the others wait, in their order."""
+        """Move placed jobs to slots of running jobs; the others wait, in their order."""
         board, new = self.board, self.board.shape.new
         for job in range(new):
             if board.kind[row, job] == NOBODY:

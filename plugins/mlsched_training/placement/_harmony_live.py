@@ -1,7 +1,7 @@
 """Clusters that are live: the speeds of their jobs are measured, and the reward model learns from them.
 
 Harmony "periodically retrain[s] the DRL NN and the reward NN using online collected samples" (Section III). A live
-cluster here is one whose speeds are those of the simulated testbed instead of the reward model's.
+cluster here has the speeds of the simulated testbed instead of the reward model's.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from mlsched_training.placement._harmony_rewards import TYPES, History, RewardNe
 from mlsched_training.placement.harmony_speeds import Speeds
 from mlsched_training.placement.history import ALONE, measured_slowdowns
 
-#: Random placements of the first history that retraining mixes with what was measured.
+#: Random placements of the first history that retraining mixes with measurements.
 PAST = 2000
 #: Steps of a retraining, and its learning rate.
 STEPS, RATE = 30, 0.001
 
 
 class Measured:
-    """Measures live clusters, and retrains a reward model on what was measured and on random placements."""
+    """Measurements of live clusters, and the reward model that is retrained on them and on random placements."""
 
     def __init__(self, params: Any, seed: int, device: str, model: Speeds) -> None:
         self.kind, self.most = params.model, params.replay
@@ -42,7 +42,7 @@ class Measured:
         self.model = interference(params.model)
 
     def begin(self) -> None:
-        """Forget what was measured."""
+        """Forget all measurements."""
         self.seen = []
 
     def measure(self, kind: Any, on: Any) -> Any:

@@ -25,9 +25,9 @@ class Samples:
 
 
 class Replay:
-    """The last `size` samples. Those of an interval wait until its reward is known.
+    """The last `size` samples. Samples of an interval wait until its reward is known.
 
-    gamma: the discount of an action. whole: s' is the first state of the next interval, not that after the action.
+    gamma: the discount of an action. whole: s' is the first state of the next interval, not the state after the action.
     """
 
     def __init__(self, size: int, rows: int, shape: Shape, gamma: float, whole: bool) -> None:
@@ -66,11 +66,11 @@ class Replay:
             self._last += len(waiting)
 
     def forget_last(self) -> None:
-        """What `draw` counts as the last samples begins now."""
+        """Start the last samples (see `draw`) now."""
         self._last = 0
 
     def draw(self, rng: np.random.Generator, count: int, replayed: bool) -> Samples:
-        """So many random samples; with `replayed` false all of those since `forget_last`."""
+        """Return `count` random samples, or, with `replayed` false, all samples since `forget_last`."""
         if replayed:
             indices = rng.integers(self.count, size=count)
         else:

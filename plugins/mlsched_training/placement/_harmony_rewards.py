@@ -1,15 +1,16 @@
 """Training of Harmony's reward model (Bao, Peng and Wu, INFOCOM 2019, Sections V and VI-A).
 
-Supervised learning on a history of random placements with measured speeds: three hidden layers with batch
-normalisation, Adam at .005, minibatches of 32, the mean relative error of the predicted speeds as loss.
+Supervised learning on a history of random placements with measured speeds. The network has three hidden layers with
+batch normalisation; Adam at .005 and minibatches of 32 minimise the mean relative error of the predicted speeds.
 Interpretations:
 
-- "13177 samples" are so many placements, each with the speeds of all its jobs: a sample's label is a vector.
-- A tenth of the placements, whole ones, is held out: two jobs of one placement tell of each other.
+- "13177 samples" are placements, each with the speeds of all its jobs: a sample's label is a vector.
+- One tenth of the placements is held out. They are held out completely, because jobs of one placement depend on each
+  other.
 - "196 or 128 neurons in each hidden layer": 196-196-128, as the policy has.
-- Speeds are relative to the job alone (`harmony_speeds`), the network's output is their logarithm.
-- form="flat" is the paper's network. In its minibatches slots and servers change places at random (`shuffle`), since
-  which job is in which slot is an accident of the history.
+- Speeds are relative to the isolated job (`harmony_speeds`); the network's output is their logarithm.
+- form="flat" is the paper's network. In its minibatches, slots and servers are permuted at random (`shuffle`), since
+  the slot of a job is arbitrary.
 """
 
 from __future__ import annotations
@@ -33,16 +34,17 @@ from mlsched_training.placement.history import measured_slowdowns, random_placem
 #: Seeds of histories: no test draws placements by them.
 HISTORY = 2_000_000
 TYPES = tuple(model.name for model in MODELS)
-#: What batch normalisation adds to a variance.
+#: Constant that batch normalisation adds to a variance.
 EPS = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
 class RewardParams(ValidatedFields):
     """samples: placements of the history. held_out: share of them that is tested on. form: see `harmony_speeds`.
-    shuffle: of the flat form. hidden, learning_rate, minibatch: the paper's. model: interference of the history's
-    cluster. servers: M. slots: N of the flat form. error: the criterion, a relative error on the held-out placements.
-    An iteration is one pass over the history.
+    shuffle: of the flat form. hidden, learning_rate, minibatch: the paper's.
+
+    model: interference of the history's cluster. servers: M. slots: N of the flat form. error: the criterion, a
+    relative error on the held-out placements. An iteration is one pass over the history.
     """
 
     samples: Annotated[int, Range(20, 10**6)] = 13177
@@ -65,8 +67,7 @@ class RewardParams(ValidatedFields):
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """Placements: kind (placements x N; NOBODY: empty), on (placements x M x N x 2), speed relative to alone (as
-    kind)."""
+    """Placements: kind (placements x N; NOBODY: empty), on (placements x M x N x 2), relative speed (as kind)."""
 
     kind: Any
     on: Any
@@ -216,7 +217,7 @@ class RewardLearner:
         return self.net.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a `state`."""
+        """Restore a `state`."""
         self.net.restore(state)
 
 

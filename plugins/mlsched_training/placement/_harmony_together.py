@@ -1,10 +1,9 @@
 """Harmony's sample workers in several processes, with synchronous gradients (Section VI-A), over torch.distributed.
 
-The clusters are dealt out to `processes` processes on this machine. Each has networks, Adam, clusters and a replay
-buffer of its own; in every step of Adam their gradients are added up (gloo's all-reduce), by the clusters that each
-has, so that all networks stay the same to the bit. The first process is the one that trains: it validates, writes
-checkpoints, has the live clusters, and tells the others what to do. They are started when a training begins, and end
-with it. Same seed and same number of processes: same weights.
+The clusters are divided among `processes` processes on this machine. Each has its own networks, Adam, clusters and
+replay buffer. In every step of Adam, their gradients are added up (gloo's all-reduce), weighted by each process's
+clusters, so all networks stay equal to the bit. The first process validates, writes checkpoints, has the live clusters,
+and directs the others. They start and end with a training. The seed and the number of processes determine the weights.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from mlsched_training.placement._harmony import ActorCritic, HarmonyParams
 
 #: Seconds that the processes have to find each other.
 START = 120
-#: How long one may wait for another: a validation may take as long as it likes.
+#: Longest wait for another process; a validation may take long.
 PATIENCE = datetime.timedelta(days=30)
 
 
@@ -59,7 +58,7 @@ class Group:
         return dict(zip(figures, values.tolist(), strict=True))
 
     def told(self, what: Any = None) -> Any:
-        """What the first process says; others say nothing."""
+        """Send the first process's message to all processes and return it; the others pass None."""
         message = [what]
         self.distributed.broadcast_object_list(message)
         return message[0]
@@ -105,7 +104,7 @@ class Together(ActorCritic):
 
 
 def _end_processes(group: Group, others: list[subprocess.Popen[bytes]], folder: str) -> None:
-    """End the other processes, which hold nothing that is not here, too."""
+    """End the other processes, whose state is also here."""
     _kill_processes(others)
     group.distributed.destroy_process_group()
     shutil.rmtree(folder)
@@ -118,7 +117,7 @@ def _kill_processes(others: list[subprocess.Popen[bytes]]) -> None:
 
 
 def follow(folder: str, rank: int) -> None:
-    """Be another process than the first: do what it says, until it ends this one."""
+    """Run another process than the first: follow its messages until it ends this process."""
     settings = json.loads((Path(folder) / "settings.json").read_text(encoding="utf-8"))
     params = HarmonyParams(**settings["params"])
     with repeatable_numbers():

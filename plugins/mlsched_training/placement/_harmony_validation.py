@@ -1,4 +1,4 @@
-"""Harmony's validation: runs in the placement world, with true interference, on workloads that no training sees."""
+"""Harmony's validation: runs in the placement world, with true interference, on workloads apart from all training."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mlsched.simulation.placement.workload import Workload
 from mlsched.simulation.placement.world import PlacementWorld
 from mlsched.simulation.wake import Wake
 
-#: Seeds of the validation workloads; those below 100,000 are left to tests and measurements.
+#: Seeds of the validation workloads; seeds below 100,000 are left to tests and measurements.
 VALIDATION = 100_000
 
 
@@ -36,7 +36,7 @@ def validation_workloads(params: Any) -> list[Workload]:
 
 
 def completion(answer: Callable[[Any, np.random.Generator], Any], loads: Sequence[Workload], params: Any) -> float:
-    """Mean over the workloads of the average completion time, intervals, of a policy that is shown N' jobs at once."""
+    """Return the mean of the workloads' average completion times, in intervals; a policy sees N' jobs at once."""
     rule = clock.Rule("validation", lambda instance, memory, rng: (answer(instance.shown("observed"), rng), memory))
     completions = []
     for seed, load in enumerate(loads):

@@ -1,12 +1,12 @@
-"""Harmony-plus' training: a speed model from history, then imitation of exact answers, then of its own best ones.
+"""Harmony-plus' training: a speed model from history, then imitation of exact answers, then of its own best answers.
 
 1. History: placed jobs and their measured speeds give the speed model (`_plus_history`). It is all that the rest knows
    of interference.
 2. Imitation: small questions are answered exactly (`_plus_examples`). Every order of placing an answer's parts is
    right, so the loss of a step is -log of the probability of all candidates that lead there together.
-3. Expert iteration (Anthony et al., "Thinking Fast and Slow with Deep Learning and Tree Search", 2017): of larger
-   questions, which are too many to be answered exactly, several placements are drawn, and the one with the highest
-   estimated total speed is imitated in the same way, beside the exact answers.
+3. Expert iteration (Anthony et al., "Thinking Fast and Slow with Deep Learning and Tree Search", 2017): larger
+   questions are too many for exact answers. So several placements are drawn for each, and the placement with the
+   highest estimated total speed is imitated in the same way, beside the exact answers.
 """
 
 from __future__ import annotations
@@ -34,20 +34,30 @@ from mlsched_training.placement._plus_history import fit_tables, synthetic_insta
 HISTORY, ANSWERS, HELD_OUT = 1, 2, 3
 #: Servers and jobs, at most, of the questions that are answered exactly.
 SMALL = (6, 5)
-#: What is seen, and which candidates are right (as the last entry, whether stopping is).
+#: Observation, and the right candidates (last entry: whether stopping is right).
 Decisions = list[tuple[View, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
 class PlusParams(ValidatedFields):
-    """interference: kind of the simulated cluster whose history is recorded; history: jobs in it. hidden: neurons.
-    questions: exact answers to imitate (those without a proof are left out); walks: ways through each; imitation:
-    iterations that imitate them alone, each of `steps` of Adam on `batch` decisions, at a learning rate that falls from
-    imitation_rate to a tenth. The next `own` iterations draw `samples` placements of each of `asked` questions of up to
-    servers x jobs; half of a batch is from the best of them; learning_rate: Adam's then, which falls in the same way.
-    validation: questions, half of them of each kind; every: iterations between validations. gap, flat, span: the
-    criterion, see `has_settled`. keep: a file that keeps exact answers for another training (default: no file); results
-    are the same.
+    """Parameters of Harmony-plus' training.
+
+    The first `imitation` iterations imitate exact answers. The next `own` iterations draw `samples` placements of each
+    of `asked` questions of up to servers x jobs; half of a batch is then from the best placements.
+
+    Attributes:
+        interference: Kind of the simulated cluster whose history is recorded.
+        history: Jobs in the history.
+        hidden: Neurons.
+        questions: Exact answers to imitate; unproven answers are left out.
+        walks: Ways through each answer.
+        steps: Steps of Adam in an iteration, each on `batch` decisions.
+        imitation_rate: First learning rate of the imitation, which falls to a tenth.
+        learning_rate: First learning rate of the later iterations, which falls to a tenth.
+        validation: Questions, half of them of each kind.
+        every: Iterations between validations.
+        gap, flat, span: The criterion, see `has_settled`.
+        keep: File that keeps exact answers for another training (default: no file).
     """
 
     interference: Annotated[str, KINDS] = "pairwise"
@@ -83,7 +93,7 @@ def fitted_speed_model(interference: str, jobs: int) -> tuple[dict[str, Any], tu
 def exact_answers(stream: int, count: int, params: PlusParams) -> list[tuple[Asked, Plan, bool]]:
     """Return questions, their exact answers, and whether these are proven; equal for every training seed.
 
-    Those for validation are small and large by turns.
+    Questions for validation are small and large by turns.
     """
     p, tensors = params, fitted_speed_model(params.interference, params.history)[0]
     questions = []
@@ -182,8 +192,8 @@ class Learner:
         return float(np.mean(losses))
 
     def _best_own_decisions(self, rng: np.random.Generator) -> tuple[Decisions, float]:
-        """Decisions on the way to the best of several placements of new questions, and by how many percent their speed
-        is above that of the likeliest placement.
+        """Return decisions on the way to the best of several placements of new questions, and the percentage by which
+        its speed exceeds the speed of the likeliest placement.
         """
         p, net, gains = self.params, PlusNet(self.weights()), []
         decisions: Decisions = []
@@ -196,7 +206,7 @@ class Learner:
             decisions += steps_to_plan(question, states.plan(int(values.argmax())), rng)
         return decisions, float(np.mean(gains))
 
-    # -- what the trainer needs ---------------------------------------------------------------------------------------
+    # -- interface of the trainer --------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
         """Return the mean loss of estimated speed against exact answers in percent, with one placement each."""
@@ -261,7 +271,7 @@ def log_sums_of_groups(values: Any, group: Any, count: int) -> Any:
 
 
 def _initial_weights(shape: tuple[int, ...]) -> Any:
-    """Uniform within 1 / sqrt(inputs), as torch's linear layers begin; biases 0."""
+    """Return uniform weights within 1 / sqrt(inputs), as in torch's new linear layers, and biases 0."""
     t = torch_module()
     if len(shape) == 1:
         return t.zeros(shape)
@@ -271,7 +281,7 @@ def _initial_weights(shape: tuple[int, ...]) -> Any:
 def has_settled(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
     """Return whether the learning rates have reached their end and the gap to exact answers has settled.
 
-    It looks at the means of the validations in the last `span` iterations and in those before: at most `flat` points
+    The means of the validations in the last `span` iterations and in the `span` before differ by at most `flat` points
     of percent apart. That the network kept is within `gap` percent is asked for beside it (`Learner.validate`).
     """
     span = params.span

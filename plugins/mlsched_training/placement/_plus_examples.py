@@ -1,8 +1,8 @@
 """Small questions with their exact answers, and the steps that lead there.
 
-The questions are asked of the fitted speed model, half of them with its coefficients changed at random, so that the
-network learns to weigh slowdowns, not to know types by heart. Any order of placing the parts of an answer is right:
-every step says all of its candidates that lead there.
+The questions use the fitted speed model. Half of them change its coefficients at random, so that the network learns to
+weigh slowdowns instead of memorising types. Any order of placing the parts of an answer is right: every step lists all
+of its candidates that lead there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORK, MOVES = 0.1, 200
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """An instance whose interference is that of a speed model, and the model."""
+    """An instance with the interference of a speed model, and the model."""
 
     instance: Instance
     speeds: Speeds
@@ -45,7 +45,7 @@ class Asked:
 
 
 def question_of_sizes(rng: np.random.Generator, tensors: dict[str, Floats], *, change: bool, **sizes: Any) -> Asked:
-    """A question by `generate` of some sizes, asked of the fitted model or, with `change`, of one near it."""
+    """Draw a question by `generate` of some sizes, with the fitted model or, with `change`, a similar model."""
     template = generate(rng, **sizes)
     tables = {name: tensors[name].astype(np.float64) for name in (*PAIRS, *ALONE)}
     if change:
@@ -63,7 +63,7 @@ def question_of_sizes(rng: np.random.Generator, tensors: dict[str, Floats], *, c
 
 
 def random_question(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jobs: int) -> Asked:
-    """A question of up to so many servers and jobs, from a half-empty cluster to one that cannot take all."""
+    """Draw a question of up to `servers` and `jobs`, from a half-empty cluster to an overfull cluster."""
     return question_of_sizes(
         rng,
         tensors,
@@ -112,7 +112,7 @@ def _read_answers(keep: str, digest: str) -> Any:
 
 
 def steps_to_plan(goal_question: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View, Any]]:
-    """One way from nothing to a plan: (view, which candidates lead there, and whether stopping does, as the last).
+    """Return one way from an empty placement to a plan: views, each with the right candidates (last: stopping).
 
     The order of the jobs is drawn. Steps without a choice are left out.
     """
@@ -141,7 +141,7 @@ def steps_to_plan(goal_question: Asked, plan: Plan, rng: np.random.Generator) ->
 
 
 def _candidates_of_plan(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> Any:
-    """Which candidates are a part of the plan (`rows`: what is still missing), on their server or one equal to it."""
+    """Mark the candidates that are a part of the plan, on their server or an equal server; `rows`: missing parts."""
     classes, fresh = states.question.classes, ~states.touched[0]
     leads = (rows[jobs, servers] == parts).all(axis=1) & ~fresh[servers]
     for c in np.flatnonzero(fresh[servers]).tolist():

@@ -1,9 +1,8 @@
 """A history of placements with measured speeds, and the speed model that is fitted to it (Harmony Section IV-C).
 
-The history stands for what a cluster's logs would hold: jobs that were placed somehow, and the speed that each was
-measured to have among the others. Here the simulated cluster, that is the judge, measures. The interference and network
-coefficients behind the speeds are read by nobody else: whatever is trained afterwards, exact answers included, is asked
-of the fitted model.
+The history imitates a cluster's logs: placed jobs, and the measured speed of each among the others. Here the judge
+measures in the simulated cluster. Only the judge reads the interference and network coefficients behind the speeds:
+everything that is trained afterwards, exact answers included, uses the fitted model.
 """
 
 from __future__ import annotations
@@ -55,8 +54,10 @@ def fit_tables(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[st
 
 
 def _rows_of_history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any, Any, Any, tuple[str, ...]]:
-    """Of every server that hosts a part of a job what slows it down there (rows x (2 types + 2)) and the job; of every
-    job its type and its measured slowdown; the names of the types.
+    """Return rows of causes of slowdown, shape (rows, 2 types + 2), and data of jobs.
+
+    A row is a server with a part of a job. Returned are the rows, the job of each row, the type and the measured
+    slowdown of every job, and the names of the types.
     """
     rows: list[Any] = []
     owner: list[int] = []
@@ -97,7 +98,7 @@ def placed_at_random(instance: Instance, rng: np.random.Generator) -> Plan:
         room, w_j, p_j = free.copy(), w[j].copy(), p[j].copy()
         tasks = [(w_j, instance.worker_demand[j])] * int(instance.job_workers[j])
         tasks += [(p_j, instance.ps_demand[j])] * int(instance.job_ps[j])
-        # Some jobs are kept together, so that the history has whole jobs on a server as well as scattered ones.
+        # Some jobs are kept together, so that the history has complete jobs on a server as well as scattered jobs.
         liking = rng.exponential(size=len(room)) ** rng.choice([0.0, 20.0])
         hosted = np.concatenate([instance.run_workers + instance.run_ps, w + p]) > 0
         mates = instance.apart[instance.job_type[j], np.concatenate([instance.run_type, instance.job_type])] > 0
@@ -122,7 +123,7 @@ def _predicted_slowdown(table: Any, rows: Any, owner: Any, types: Any) -> Any:
 
 
 def _fitted_coefficients(rows: Any, owner: Any, types: Any, slowdown: Any) -> Any:
-    """Coefficients (types x columns of `rows`), by turns: which server of a job is the slowest, and least squares."""
+    """Return coefficients (types x columns of `rows`), alternating between slowest servers and least squares."""
     table = np.full((int(types.max()) + 1, rows.shape[1]), 0.2)
     starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
     kind, measurements = types[owner[starts]], slowdown[owner[starts]]

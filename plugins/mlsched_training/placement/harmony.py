@@ -7,7 +7,7 @@ from mlsched_training.placement._harmony import ActorCritic, HarmonyParams, desc
 
 
 def learner(params: HarmonyParams, seed: int, device: str) -> ActorCritic:
-    """In this process, or in several."""
+    """Return a learner in this process, or in several."""
     if params.processes == 1:
         return ActorCritic(params, seed, device)
     from mlsched_training.placement._harmony_together import Together

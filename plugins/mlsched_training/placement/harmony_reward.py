@@ -1,4 +1,4 @@
-"""The recipe of Harmony's reward model (`_harmony_rewards.py`): no policy, but what Harmony's is trained with."""
+"""The recipe of Harmony's reward model (`_harmony_rewards.py`): not a policy, but the basis of Harmony's training."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Harmony's reward model: how fast jobs train that are placed so (Bao, Peng and Wu, INFOCOM 2019, Section V).
+"""Harmony's reward model: the speeds of placed jobs (Bao, Peng and Wu, INFOCOM 2019, Section V).
 
-Input is (x, w, p, d), output the speed of every job. Speeds are relative to the job alone on one server: how many
-epochs an interval that is differs between jobs of one model here (lengths are drawn); relative errors are the same.
+Input is (x, w, p, d), output the speed of every job. Speeds are relative to the isolated job on one server, because
+epochs per interval differ between jobs of one model here (lengths are drawn). Relative errors are the same.
 
-`form`: "flat" is the paper's network, all of (x, w, p, d) in and N speeds out. "jobs", the default, asks one network
-for one job after the other: its type, its w and p, and of every server its own workers and PSs there and those of
-others by type, the servers with most of the job first. It is the same input in an order that does not depend on which
-slot a job and which number a server has; what the flat network must learn for each of N slots is learnt once.
+`form`: "flat" is the paper's network, all of (x, w, p, d) in and N speeds out. "jobs", the default, applies one network
+to each job. Its input is the job's type, w and p, and for every server its own workers and PSs there and the tasks of
+others by type. Servers with most of the job come first. The input is the same, but independent of the numbers of slots
+and servers; so one network learns the N outputs of the flat network.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Speeds:
         there = (kind != NOBODY) & on.any(axis=(1, 3))
         speeds = np.zeros(kind.shape, dtype=np.float32)
         if self.form == "flat":
-            # Jobs that wait are not there for the model, wherever they stand in the state.
+            # The model ignores waiting jobs, wherever they are in the state.
             speeds[:] = self.net(flat_inputs(np.where(there, kind, NOBODY), on, self.types))
         elif there.any():
             speeds[there] = self.net(job_inputs(kind, on, self.types)[there])[:, 0]

@@ -16,14 +16,14 @@ from mlsched.instances.placement.generate import worker_demand
 from mlsched.instances.placement.models import MODELS, PS, RESOURCES, SERVER, interference
 from mlsched.instances.placement.pace import Pace
 
-#: Speed of every job alone, so large that rounding does not show.
+#: Isolated speed of every job, so large that rounding does not show.
 ALONE = 10**9
 
 
 def random_placement(
     rng: np.random.Generator, kind: str = "pairwise", servers: int = 6, most_tasks: int = 3
 ) -> Instance:
-    """Jobs placed task by task at random until one does not fit, as running jobs. kind: of interference."""
+    """Place jobs task by task at random until a job does not fit, as running jobs. kind: of interference."""
     free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
     types: list[int] = []
     tables: list[IntArray] = []

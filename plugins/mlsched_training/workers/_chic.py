@@ -1,7 +1,8 @@
 """Chic's training: the modified cross-entropy method (Gong et al., 2019, Section 4.3, Algorithm 1).
 
-Each iteration samples N episodes with the current policy and one with uniform actions, keeps those whose cumulative
-reward reaches a quantile, and increases the probability of their actions (Eq. 9). Interpretations and corrections:
+Each iteration samples N episodes with the current policy and one with uniform actions. It keeps the episodes whose
+cumulative reward reaches a quantile, and increases the probability of their actions (Eq. 9). Interpretations and
+corrections:
 
 - Eqs. 3 and 9 sum pi; the likelihood in their text is the sum of log pi.
 - Line 9's R_(floor((1 - rho) N)) with "the 0.3-quantile" (Section 5) keeps about 70 % of the episodes; in the
@@ -11,7 +12,7 @@ reward reaches a quantile, and increases the probability of their actions (Eq. 9
 - Line 10 solves Eq. 9, without a number of Adam's steps in the paper. Here it is one pass over the decisions of the
   kept episodes, in `steps` batches.
 - Line 4 draws a sequence of arrivals for every episode (`sequences="episode"`, the default). Punishments for empty
-  slots then weigh a hundred times as much as completion, so episodes with busy sequences have better rewards, and the
+  slots then weigh a hundred times as much as completion. So episodes with busy sequences have better rewards, and the
   selection depends more on arrivals than on actions. With our `sequences="iteration"`, all episodes of an iteration
   share one sequence, so that the selection depends on actions.
 - "A sequence is chosen randomly from the examples": the paper does not state their number, which is `examples`; 0
@@ -235,7 +236,7 @@ class CrossEntropy:
                 p.mul_(self.params.smoothing).add_(old, alpha=1 - self.params.smoothing)
         return float(loss.detach())
 
-    # -- what the trainer needs ---------------------------------------------------------------------------------------
+    # -- interface of the trainer --------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
         """Return the average completion time over the validation sequences, in seconds, without dropout.

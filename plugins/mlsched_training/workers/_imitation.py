@@ -13,15 +13,15 @@ from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOUR
 from mlsched.instances.workers.tables import from_models
 from mlsched.learned.workers.chic_plus import job_features
 
-#: Largest table: the paper's cluster gives no job more (see `simulation/workers/synthetic.py`).
+#: Largest table: the paper's cluster never gives a job more (see `simulation/workers/synthetic.py`).
 MOST_WORKERS, MOST_PS = 10, 20
-#: Share of questions on the paper's cluster, and of those on one of `LARGE` times its size; jobs of each.
+#: Share of questions on the paper's cluster, and on a cluster of `LARGE` times its size; jobs of each.
 PAPER_SHARE, PAPER_JOBS, LARGE, LARGE_JOBS = 0.85, (2, 12), 4, (4, 29)
 #: Share of questions with evenly drawn iterations; in the others their logarithm is.
 EVEN_SHARE = 0.8
 #: Most jobs for which LP-MPC tries to improve its order, and its swaps.
 IMPROVED_JOBS, SWAPS = 12, 3
-#: Least weight of a job, worth per time alone.
+#: Least weight of a job, value per isolated time.
 LEAST = 0.01
 
 
@@ -47,7 +47,7 @@ def random_question(rng: np.random.Generator) -> Instance:
 def random_examples(count: int, rng: np.random.Generator) -> list[tuple[FloatArray, FloatArray]]:
     """Return features (jobs, features) and logarithms of weights (jobs,) of `count` questions.
 
-    The weight of a job is the dual of its work in LP-MPC's look-ahead, over its time alone. Questions whose linear
+    The weight of a job is the dual of its work in LP-MPC's look-ahead, over its isolated time. Questions whose linear
     program fails are left out.
     """
     rows = []

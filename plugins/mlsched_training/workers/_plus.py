@@ -36,10 +36,15 @@ EXTRA = 6
 class PlusParams(ValidatedFields):
     """Parameters of Chic-plus' training.
 
-    hidden: neurons of each of the two hidden layers. questions: of the imitation; steps: of Adam, each on `batch`
-    questions; learning_rate: Adam's. sigma: standard deviation of the first generation, in standard deviations of the
-    features. share: of each load's sequences in a generation and a validation. largest: cluster of the loads,
-    over the paper's. every: iterations between validations.
+    Attributes:
+        hidden: Neurons of each of the two hidden layers.
+        questions: Questions of the imitation.
+        steps: Steps of Adam, each on `batch` questions.
+        learning_rate: Adam's.
+        sigma: Standard deviation of the first generation, in standard deviations of the features.
+        share: Share of each load's sequences in a generation and a validation.
+        largest: Cluster of the loads, divided by the paper's.
+        every: Iterations between validations.
     """
 
     hidden: Count = 24
@@ -148,7 +153,7 @@ class JobWeights:
         return self._changed_tensors(self.search.mean)
 
     def state(self) -> Tensors:
-        """Return everything that changes; a file has no float64, which becomes the int64 of the same bits."""
+        """Return everything that changes; float64 becomes the int64 of the same bits, as files lack it."""
         changing = {"scale": self.scale, **self.search.state()}
         return self.tensors | {f"search.{name}": value.view(np.int64) for name, value in changing.items()}
 

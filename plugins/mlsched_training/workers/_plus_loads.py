@@ -14,7 +14,7 @@ from mlsched_training._recipe import Tensors, Validation
 from mlsched_training.workers._plus_runs import Cluster, Network, Runs
 from mlsched_training.workers._sequences import NAMES, TRAINING, VALIDATION
 
-#: Validation sequences of a load, as a multiple of those of a generation.
+#: Validation sequences of a load, as a multiple of a generation's.
 VALIDATED = 3
 
 
@@ -74,7 +74,8 @@ LOADS = (
 class Held:
     """Validation sequences of some loads, with the mean completion time of a plain weight on each.
 
-    The plain weight of a job is 1 + the smooth number of longer jobs, the first feature. That of rank-rate is similar.
+    The plain weight of a job is 1 + the smooth number of longer jobs, the first feature. The value of rank-rate is
+    similar.
     """
 
     def __init__(self, loads: Sequence[Load]) -> None:

@@ -1,7 +1,7 @@
 """Synthetic workload sequences of the Chic paper for training and validation, by seed.
 
 Seeds below 100,000 are reserved for tests and measurements. Validation sequences use seeds from 100,000, and training
-sequences a thousand million seeds from 1,000,000, so that no policy is tested on a sequence of its training.
+sequences a thousand million seeds from 1,000,000, so policies are never tested on a sequence of their training.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Batch:
 
     @property
     def _iteration_parts(self) -> int:
-        """Parts of an iteration in which work is counted."""
+        """Return the parts of an iteration in which work is counted."""
         return 1 if self.floor == "always" else PARTS
 
     # -- tables -------------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Batch:
 
     @property
     def state(self) -> IntArray:
-        """States s_t of the paper, as `Decision.state`, shape (episodes, 4I + 1)."""
+        """Return the states s_t of the paper, as `Decision.state`, shape (episodes, 4I + 1)."""
         state = np.empty((self._episodes, self.phase.window, FIELDS), dtype=np.int64)
         kind = self._model[np.arange(self._episodes)[:, None], self._slot_job]
         state[..., 0] = np.where(kind == self._models, -1, kind)
@@ -315,7 +315,7 @@ class Batch:
         self._fill_free_slots(rows)
 
     def _rescue_stuck(self, rows: IntArray, stuck: Mask, trains: Mask, time: IntArray) -> None:
-        """Give the first slot that can train by itself its smallest allocation, because otherwise no slot would train.
+        """Give the first slot that can train by itself its smallest allocation: otherwise, all slots would be idle.
 
         Args:
             rows: Episodes.
