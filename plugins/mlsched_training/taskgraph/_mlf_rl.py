@@ -191,7 +191,7 @@ class Reinforce:
             advantages.append(every[mine] - (others if p.baseline == "paired" else 0.0))
         return advantages
 
-    # -- what the trainer needs ---------------------------------------------------------------------------------------
+    # -- interface of the trainer --------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
         """Return minus the mean reward of the validation workloads, which must be at least as good as MLF-H's."""

@@ -121,7 +121,7 @@ class Evolution:
         self.mean = (self.mean + np.float32(1 - MEAN) * (self.now - self.mean)).astype(np.float32)
         return {"jct_hours": float(np.mean(reached)), "slope": float(np.linalg.norm(slope))}
 
-    # -- what the trainer needs ---------------------------------------------------------------------------------------
+    # -- interface of the trainer --------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
         """Return the mean completion time divided by that of the initial order."""
