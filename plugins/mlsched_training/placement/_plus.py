@@ -114,7 +114,9 @@ class Learner:
         self.params, self.seed, self.device = params, seed, device
         self.speeds, self.types, self.error = fitted_speed_model(params.interference, params.history)
         seed_torch(seed, 0)
-        self.tensors = {name: _initial_weights(shape).to(device) for name, shape in tensor_shapes(params.hidden).items()}
+        self.tensors = {
+            name: _initial_weights(shape).to(device) for name, shape in tensor_shapes(params.hidden).items()
+        }
         self.parameters = [value.requires_grad_() for value in self.tensors.values()]
         self.optimiser = t.optim.Adam(self.parameters, lr=params.imitation_rate)
         self.decisions: Decisions = []

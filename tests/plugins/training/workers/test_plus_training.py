@@ -73,7 +73,7 @@ def test_the_plain_weight_is_nearly_rank_rate():
 
 
 def test_without_compiled_code_the_evolution_is_refused(monkeypatch):
-    monkeypatch.setattr(_plus_runs, "compiled", lambda: None)
+    monkeypatch.setattr(_plus_runs, "compiled_function", lambda: None)
     work = LOADS[0].sequence(0)
     with pytest.raises(InvalidInput, match="C compiler") as error:
         Runs(Cluster(work), work, "always").completion_s(Network(random_tensors(np.random.default_rng(0))))
