@@ -101,7 +101,7 @@ def judge(
 
 @validate_arguments
 def certify_judgement(
-    judgement: Judgement,
+    found: Judgement,
     folder: Paths,
     *,
     time_limit: Positive | None = None,
@@ -110,7 +110,7 @@ def certify_judgement(
     """Prove the front of a judgement whole, in a folder that anyone can check; see `certify_front`.
 
     Args:
-        judgement: the judgement. The folder's instance has the jobs alone that were asked about.
+        found: the judgement. The folder's instance has the jobs alone that were asked about.
         folder: where the proof goes; there must be none of that name yet.
         time_limit: wall seconds for the proof.
         progress: called with a line that says how far the proof is.
@@ -119,10 +119,10 @@ def certify_judgement(
         InvalidInput: the folder exists, or the front is not complete.
         BackendError: no proof is found in time.
     """
-    verdict = judgement.verdict
+    verdict = found.verdict
     if not verdict.complete:
         raise InvalidInput("the front is not complete, so it cannot be certified; give the judgement more time")
-    question, plans = front_question(judgement.instance, verdict)
+    question, plans = front_question(found.instance, verdict)
     return certify_front(
         question,
         plans,
