@@ -39,8 +39,9 @@ def solve(
 ) -> Result:
     """Answer an instance, and let the judge recompute the answer.
 
-    An exact answer is never worse than the best plan of the problem's warm-start rules. It has a bound however short
-    the limit, even if the backend fails (`Result.doubt` then describes the failure).
+    An answer of mlsched's own exact solvers is never worse than the best plan of the problem's warm-start rules. It has
+    a bound however short the limit, even if the backend fails (`Result.doubt` then describes the failure). The plan of
+    any other solver is the plan that the solver returned.
 
     Args:
         instance: The instance, for example from `generate` or `load`.
@@ -52,7 +53,8 @@ def solve(
         work_limit: The same limit in the backend's deterministic measure, which is reproducible, unlike seconds.
         seed: Random seed, an integer >= 0; the same seed gives the same answer.
         threads: Number of threads of an exact solver.
-        hint: A plan to start from, in addition to those of the warm-start rules; "none" starts cold.
+        hint: A plan to start from, in addition to those of the warm-start rules; "none" starts cold. A solver of
+            another package may ignore it.
         isolate: Run the solver in its own process, which is ended at `time_limit`. A solver that observes the limit
             itself is ended only if it exceeds it by 10 % and 0.5 s.
         memory_limit: Bytes that the isolated process may use.

@@ -7,9 +7,11 @@ import functools
 from collections.abc import Callable
 
 from mlsched.api.calls import call_solver
+from mlsched.api.guard import is_foreign
+from mlsched.api.judging import refutes
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import BackendError, InvalidInput, with_article
+from mlsched.core.errors import BackendError, InvalidInput, SolverError, with_article
 from mlsched.core.formulation import Outcome
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
@@ -22,7 +24,10 @@ UNPROVED = ("feasible", "unknown")
 
 
 def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Plan | str | None = None) -> Outcome:
-    """Call an exact solver from the best known plan, and return an outcome at least as good as that plan.
+    """Call an exact solver from the best known plan.
+
+    mlsched's own solvers return an outcome at least as good as that plan. A foreign solver is always called, and its
+    own plan is the answer: the known plan is only offered as its start, and compared with its bound.
 
     Args:
         request: The solver, its settings and the instance.
@@ -30,28 +35,33 @@ def solve_exactly(request: Request, call: Callable[[Request], Outcome], hint: Pl
         hint: A plan to start from, "none" for a cold start, or None for the warm-start rules.
 
     Returns:
-        The outcome, with the better of the solver's plan and the start.
+        The outcome: the solver's own plan if it is foreign, otherwise the better of its plan and the start.
 
     Raises:
         InvalidInput: The hint is not a feasible plan.
+        SolverError: The start is better than the solver's bound.
         BackendError: The backend failed, and a plan is not known.
     """
-    values = Values(request)
+    values, foreign = Values(request), is_foreign(request.solver)
     warm_request = start_within(request, hint, values)
-    if (outcome := _at_trivial_bound(warm_request, values)) is not None:
+    if not foreign and (outcome := _at_trivial_bound(warm_request, values)) is not None:
         return outcome
     cold = request.optimises and hint != "none" and not request.solver.starts_warm(request.instance, request.objective)
     start = warm_request.start
     try:
         outcome = call(warm_request)
     except BackendError as error:
+        if foreign:
+            raise
         if cold:
             start = _unsearched_start(request, start, values)
         outcome = _without_backend(request, start, error)
     else:
-        if cold and outcome.status in UNPROVED:
+        if cold and outcome.status in UNPROVED and (not foreign or outcome.bound is not None):
             start = _unsearched_start(request, start, values)
-    return with_incumbent(request, start, outcome, values)
+        if outcome.status in UNPROVED:
+            _check_bound(request, start, outcome, values)
+    return with_incumbent(request, None if foreign else start, outcome, values)
 
 
 class Values:
@@ -60,6 +70,16 @@ class Values:
     def __init__(self, request: Request) -> None:
         self._instance, self._objective = request.instance, request.objective
         self._known: dict[int, tuple[Plan, int]] = {}  # a plan that is kept keeps its id
+        self._rules: dict[int, str] = {}
+
+    def name_rule(self, plan: Plan, rule: str) -> None:
+        """Record the rule that returned a plan."""
+        self._rules.setdefault(id(plan), rule)
+        self.of(plan)
+
+    def source(self, plan: Plan) -> str:
+        """Describe the source of a start: its rule, or the caller's hint."""
+        return f"the plan of {self._rules[id(plan)]}" if id(plan) in self._rules else "the hint"
 
     def of(self, plan: Plan) -> int:
         """Return the value of a plan; InvalidInput if the plan is malformed."""
@@ -134,6 +154,7 @@ def _rule_plans(request: Request, values: Values, *, searching: bool) -> list[Pl
         if plan is None:
             continue
         plans.append(plan)
+        values.name_rule(plan, rule.name)
         if bound is not None and values.of(plan) == bound:
             break
     return plans
@@ -158,6 +179,19 @@ def _known_bound(request: Request, values: Values) -> int | None:
 
 
 # -- after the search -------------------------------------------------------------------------------------------------
+
+
+def _check_bound(request: Request, start: Plan | None, outcome: Outcome, values: Values) -> None:
+    """Raise SolverError if the start is better than the bound of a solver; a restricted model has no bound."""
+    solver, objective = request.solver, request.objective
+    consistent = (outcome.plan is None) == (outcome.status == "unknown")  # the judge reports an inconsistent outcome
+    if start is None or outcome.bound is None or not consistent or not request.optimises or solver.restricted:
+        return
+    if refutes(request.instance, objective, values.of(start), outcome.bound):
+        raise SolverError(
+            f"{solver.name}: its bound {outcome.bound} contradicts the judge's {objective} = {values.of(start)} "
+            f"of {values.source(start)}"
+        )
 
 
 def with_incumbent(request: Request, start: Plan | None, outcome: Outcome, values: Values) -> Outcome:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from mlsched.core.contract import Instance
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Outcome
 from mlsched.core.request import Request, resolve_objective
 from mlsched.core.result import Result, relative_gap
 from mlsched.core.versions import versions
+
+
+def refutes(instance: Instance, objective: str, value: float, bound: float, *, exact: bool = False) -> bool:
+    """Return whether a plan's value is better than a bound, or with `exact` differs from it, beyond the tolerance."""
+    excess = bound - value if instance.objective(objective).sense == "min" else value - bound
+    slack = instance.tolerance * max(1, abs(value), abs(bound))
+    return not excess <= slack or (exact and abs(excess) > slack)  # NaN is not a bound
 
 
 def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
@@ -24,11 +32,11 @@ def judged(request: Request, outcome: Outcome, seconds: float) -> Result:
         values = instance.evaluate(outcome.plan)
         value = values.get(objective)
     if value is not None and outcome.bound is not None:
-        minimise = goal.sense == "min"
-        excess = outcome.bound - value if minimise else value - outcome.bound
-        slack = instance.tolerance * max(1, abs(value), abs(outcome.bound))
-        if not excess <= slack or (outcome.status == "optimal" and abs(excess) > slack):
-            raise SolverError(f"{solver.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}")
+        if refutes(instance, objective, value, outcome.bound, exact=outcome.status == "optimal"):
+            raise SolverError(
+                f"{solver.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value} "
+                "of its own plan"
+            )
         gap = relative_gap(value, outcome.bound)
     return Result(
         instance_hash=instance.hash,

@@ -7,9 +7,9 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlsched import api
+from mlsched import api, solver
 from mlsched.api import exact
-from mlsched.core.errors import BackendError, TooLarge
+from mlsched.core.errors import BackendError, SolverError, TooLarge
 from mlsched.core.formulation import Outcome
 from mlsched.core.registry import registry
 from mlsched.core.request import Request
@@ -87,6 +87,7 @@ def ends(monkeypatch):
         def answer(instance, *, objective, limits, hint=None):
             return outcome
 
+        answer.__module__ = OWN
         objectives = tuple(o.name for o in INSTANCE.objectives)
         declared = Solver(
             "ends", "preemption", "exact", answer, objectives, algorithm=answer, takes_hint=True, **details
@@ -96,6 +97,8 @@ def ends(monkeypatch):
     return declare
 
 
+#: Module of one of mlsched's own solvers, whose answers include the warm-start rules' plans.
+OWN = "mlsched.solvers.ends"
 INSTANCE = api.generate("preemption", "surge", seed=0)
 BEST = api.solve(INSTANCE, "cp-sat")
 NOTHING = INSTANCE.plan_type(te_node=[-1] * len(INSTANCE.te_demand), victims=[])
@@ -190,6 +193,7 @@ def test_what_cannot_start_from_a_plan_knows_the_rules_all_the_same(monkeypatch)
     def gives_up(instance, *, objective, limits, hint):
         return Outcome("unknown", None, None, "time limit")
 
+    gives_up.__module__ = OWN
     objectives = tuple(o.name for o in INSTANCE.objectives)
     declared = Solver("ends", "preemption", "exact", gives_up, objectives, algorithm=gives_up)
     monkeypatch.setitem(registry().solvers, ("preemption", "ends"), declared)
@@ -214,6 +218,7 @@ def test_what_starts_cold_is_asked_before_the_rules(monkeypatch, answer):
         plan, bound = (BEST.plan, BEST.sort_key) if answer == "optimal" else (NOTHING, None)
         return Outcome(answer, plan, bound, "proof" if answer == "optimal" else "time limit")
 
+    run.__module__ = OWN
     objectives = tuple(o.name for o in INSTANCE.objectives)
     declared = Solver(
         *("cold", "preemption", "exact", run, objectives), algorithm=run, takes_hint=True, cold=lambda *_: True
@@ -267,3 +272,64 @@ def test_models_under_a_short_limit(monkeypatch, problem, preset, backend):
     found = api.solve(api.generate(problem, preset, seed=0), backend, time_limit=0.1)
     assert found.status == "feasible"
     assert found.sort_bound is not None
+
+
+def another_packages(outcome: Outcome, takes_hint: bool):
+    """An exact solver of a user, which returns `outcome` whatever it receives."""
+    details = {"kind": "exact", "backend": "direct", "objectives": (INSTANCE.objectives[0].name,)}
+    if takes_hint:
+
+        @solver("theirs", problem="preemption", **details)
+        def answer(instance, *, objective, limits, hint):
+            received.append(hint)
+            return outcome
+    else:
+
+        @solver("theirs", problem="preemption", **details)
+        def answer(instance, *, objective, limits):
+            return outcome
+
+    received = answer.received = []
+    return answer
+
+
+@pytest.mark.parametrize("takes_hint", [False, True])
+def test_the_plan_of_another_packages_solver_is_its_own(takes_hint):
+    """The rules' plans are better; they are offered as a start, and do not replace its plan."""
+    poor = INSTANCE.evaluate(NOTHING)[INSTANCE.objectives[0].name]
+    assert api.solve(INSTANCE, "fitgpp").sort_key < poor
+    theirs = another_packages(Outcome("feasible", NOTHING, None, "time limit"), takes_hint)
+    for hint in (None, BEST.plan, "none"):
+        found = api.solve(INSTANCE, theirs, hint=hint)
+        assert (found.plan, found.sort_key, found.sort_bound) == (NOTHING, poor, 0)
+    if takes_hint:
+        assert [hint is not None for hint in theirs.received] == [True, True, False]
+    nothing = another_packages(Outcome("unknown", None, None, "time limit"), takes_hint)
+    found = api.solve(INSTANCE, nothing)
+    assert (found.status, found.plan) == ("unknown", None)
+
+
+def test_another_packages_solver_is_called_although_a_rule_is_optimal():
+    instance = next(
+        drawn
+        for drawn in (api.generate("preemption", "small", seed=seed) for seed in range(100))
+        if (rule := api.solve(drawn, "fitgpp")).sort_key == exact.trivial_bound(drawn, rule.objective)
+    )
+    theirs = another_packages(Outcome("unknown", None, None, "time limit"), takes_hint=True)
+    assert api.solve(instance, theirs).plan is None
+
+
+@pytest.mark.parametrize("takes_hint", [False, True])
+def test_a_bound_that_a_rules_plan_contradicts_names_the_plan(takes_hint):
+    rule = min((api.solve(INSTANCE, name) for name in ("fitgpp", "min-max-grace")), key=lambda found: found.sort_key)
+    value = f"{rule.objective} = {rule.sort_key}"
+    liar = another_packages(Outcome("feasible", NOTHING, rule.sort_key + 1, "time limit"), takes_hint)
+    with pytest.raises(SolverError, match=f"contradicts the judge's {value} of the plan of (fitgpp|min-max-grace)$"):
+        api.solve(INSTANCE, liar)
+    assert api.solve(INSTANCE, liar, hint="none").plan == NOTHING
+    value = f"{rule.objective} = {BEST.sort_key}"
+    with pytest.raises(SolverError, match=f"contradicts the judge's {value} of the hint$"):
+        api.solve(INSTANCE, liar, hint=BEST.plan)
+    beyond = another_packages(Outcome("feasible", NOTHING, 2**60, "time limit"), takes_hint)
+    with pytest.raises(SolverError, match="of its own plan$"):
+        api.solve(INSTANCE, beyond, hint="none")
