@@ -14,6 +14,7 @@ from mlsched.api.asked import AnySolver, resolve_solver
 from mlsched.api.functions import is_function
 from mlsched.api.isolation import NO_MEMORY_LIMIT, isolated_rule
 from mlsched.core.arguments import validate_arguments
+from mlsched.core.brief import count_of
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.formulation import Limits
@@ -152,7 +153,8 @@ def _refuse_endless(world: Simulation, workload: Record) -> None:
         remedy = (
             "drop such jobs of a trace with oversize=drop" if world.from_file is None else "take them out of the log"
         )
-        raise InvalidInput(f"the run could never end: {'; '.join(reasons)}; enlarge the cluster, or {remedy}")
+        more = f"; also {count_of(len(reasons) - 1, 'other kind')} of job" if len(reasons) > 1 else ""
+        raise InvalidInput(f"the run could never end: {reasons[0]}{more}; enlarge the cluster, or {remedy}")
 
 
 def refusal(

@@ -153,6 +153,6 @@ def explain_cover(instance: Instance, points: Points) -> str:
     which = "each that is as good there" if before else "every plan"
     point = "the point" if number == 1 else f"one of the {number} points"
     return (
-        f"Formula 1 has no solution: {first}{which} is no better than {point} in each of {names}. So no point is "
-        "missing; and none is too many, since none is no better than another in all of them."
+        f"Formula 1 has no solution: {first}{which} is no better than {point} in each of {names}. So no point is missing."
+        + (" No point is superfluous: each is better than every other point in at least one objective." * (number > 1))
     )

@@ -153,7 +153,7 @@ def _measures(run: dict[str, Any]) -> dict[str, tuple[float, bool]]:
 def _simulator(run: dict[str, Any]) -> list[str]:
     """Return the run's assumptions, and the runs that its bound covers."""
     lines = [f"{name}: {assumption}" for name, assumption in run.get("assumed", {}).items()]
-    return [*lines, *([f"bound: of {run['bounded_by']}"] if "bounded_by" in run else [])]
+    return [*lines, *([f"bound: holds for {run['bounded_by']}"] if "bounded_by" in run else [])]
 
 
 def _runs_by_policy(path: Path) -> dict[tuple[str, str], dict[str, Any]]:

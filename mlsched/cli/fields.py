@@ -32,7 +32,7 @@ def fields(
         as_json,
         lambda: document,
         lambda: [
-            table(kind, ["field", "shape and range", "meaning and unit"], [list(row.values()) for row in rows])
+            table(kind, ["field", "shape and range", "meaning and unit"], [list(row.values()) for row in rows], text=True)
             for kind, rows in document.items()
         ],
     )

@@ -204,11 +204,14 @@ def resume_hint(hint: Callable[[], str]) -> Iterator[None]:
         raise
 
 
-def table(title: str, header: list[str], rows: list[list[str]]) -> Columns:
-    """Return a table for the terminal: names and sentences left, numbers right, split if it is too wide."""
+def table(title: str, header: list[str], rows: list[list[str]], *, text: bool = False) -> Columns:
+    """Return a table for the terminal, split if it is too wide.
+
+    Names and sentences are aligned left, numbers right; with `text`, all columns are text.
+    """
     from mlsched.benchmark.text_table import TextTable
 
-    return Columns(TextTable(title, header, rows))
+    return Columns(TextTable(title, header, rows), text)
 
 
 def listing_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Group:
@@ -239,8 +242,8 @@ class Columns:
     #: Length in characters from which a cell is text that may be wrapped.
     TEXT = 40
 
-    def __init__(self, table: TextTable) -> None:
-        self.table = table
+    def __init__(self, table: TextTable, text: bool = False) -> None:
+        self.table, self.text = table, text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         longest = [
@@ -265,7 +268,7 @@ class Columns:
         indices = (0, *columns)
         for c in indices:
             sentences = longest[c] > self.TEXT
-            justify: Any = "left" if c == 0 or sentences else "right"
+            justify: Any = "left" if c == 0 or sentences or self.text else "right"
             rich_table.add_column(self.table.header[c], justify=justify, overflow="fold", no_wrap=not sentences)
         for row in self.table.rows:
             rich_table.add_row(*(row[c] for c in indices))

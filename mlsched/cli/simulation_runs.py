@@ -19,8 +19,8 @@ from mlsched.simulation.windows import Window
 
 #: Definition of "above its bound" in the tables of runs.
 BOUND_NOTE = (
-    "Above its bound: (value - bound) / bound. No scheduler that may pause and move jobs as the run may can be below "
-    "the bound, even if it knows the future; so a run is at most this far from the best one of its kind."
+    "Above its bound: (value - bound) / bound. The bound holds for every scheduler with the same permissions to pause and "
+    "move jobs, even if it knows the future. So a run is at most this far from the best run of its kind."
 )
 #: Definition of "loses" there.
 LOSS_NOTE = (
@@ -232,7 +232,7 @@ def gap_notes(ran: Sequence[Entry]) -> tuple[str, ...]:
             policies_by_bound.setdefault(entry["bounded_by"], []).append(entry["policy"])
     notes = (BOUND_NOTE,) * bool(policies_by_bound)
     notes += tuple(
-        f"The bound of {', '.join(dict.fromkeys(policies))} is of {runs}."
+        f"The bound of {', '.join(dict.fromkeys(policies))} holds for {runs}."
         for runs, policies in policies_by_bound.items()
     )
     return notes + (LOSS_NOTE,) * any(entry.get("losses") for entry in ran)

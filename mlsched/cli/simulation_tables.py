@@ -19,6 +19,8 @@ from mlsched.simulation.nodes import called
 
 #: Assumption -> beginning of the source's clause with the same content.
 REPEATED_CLAUSES = {"pause cost": "a pause costs ", "movement": "movement=", "tick": "ticks of "}
+#: The source's clause, without its number, about jobs that request only resources without a capacity.
+UNSTATED_CLAUSE = "jobs that ask for nothing else left out"
 
 
 def render_report(report: Report) -> list[Any]:
@@ -41,9 +43,11 @@ def about(report: Report) -> list[str]:
     workload, details = report.workload, report.ran
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
+    simulated, logged = len(workload.submit), report.account.jobs if report.account else 0
+    jobs = f"{simulated} of the log's {logged} jobs" if simulated < logged else count_of(simulated, "job")
     lines = [
         with_singulars(_origin(workload.source, details[0]["assumed"])),
-        f"{count_of(len(workload.submit), 'job')} on {workload.cluster}{unit}",
+        f"{jobs} on {workload.cluster}{unit}",
     ]
     lines += [f"rows: {with_singulars(sentence)}" for sentence in report.account.sentences()] if report.account else []
     return lines + _assumed(details)
@@ -52,7 +56,16 @@ def about(report: Report) -> list[str]:
 def _origin(source: str, assumed: Collection[str]) -> str:
     """Return the source of a workload without the clauses that the lines on assumptions repeat."""
     below = tuple(begin for name, begin in REPEATED_CLAUSES.items() if name in assumed)
-    return "; ".join(clause for clause in source.split("; ") if not clause.startswith(below))
+    return "; ".join(_rewritten(clause) for clause in source.split("; ") if not clause.startswith(below))
+
+
+def _rewritten(clause: str) -> str:
+    """Rewrite a clause of a source for readers; the source itself is hashed, so its words stay."""
+    number, _, rest = clause.partition(" ")
+    if rest != UNSTATED_CLAUSE:
+        return clause
+    request = "it requests" if number == "1" else "they request"
+    return f"{count_of(int(number), 'job')} left out: {request} only resources that the cluster does not state"
 
 
 def as_data(report: Report) -> list[dict[str, Any]]:

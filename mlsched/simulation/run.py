@@ -332,9 +332,9 @@ class Run:
     @property
     def bounded_by(self) -> str:
         """Describe the runs for which `bound` is valid."""
-        text = "all that may pause, at any time and for nothing" if self.pauses else "all in which nothing pauses"
+        text = "all schedules with pauses at any time, without cost" if self.pauses else "all schedules without pauses"
         kinds = getattr(self.workload, "type_names", ())
-        return f"{text}, on nodes of any of the types {', '.join(kinds)}" if kinds else text
+        return f"{text}, on nodes of the types {', '.join(kinds)}" if kinds else text
 
     def series(self) -> dict[str, Any]:
         """Return named samples for plots of distributions."""

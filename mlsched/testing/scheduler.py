@@ -75,8 +75,8 @@ def check_scheduler(
         largest_gap: Largest allowed gap to the optimum on one instance, as a share (0.1: 10 %). If the optimum is 0, or
             the primary criterion decides, the plan must be optimal.
         mean_gap: Largest allowed mean gap.
-        calls: Total number of calls, and whether a run of hundreds of decisions is made; by default 400 from 100
-            examples on, otherwise without additional calls.
+        calls: Total number of calls; the instances are repeated until it is reached. A number above 0 also adds a
+            simulated run of hundreds of decisions. By default 400 if `examples` is at least 100, otherwise 0.
         keep: Folder for counterexamples, as files and pictures.
         raise_failures: Raise CheckFailed; with False, see the report's failures.
 

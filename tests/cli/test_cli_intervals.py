@@ -98,13 +98,13 @@ def test_a_page_and_a_comparison_name_the_simulator(cli, log, tmp_path):
     assert cli(*one).status == 0
     assert cli("simulate", "srpt:preempt=true", "--trace", log, *CLUSTER, "-o", files[1]).status == 0
     text = html.unescape(page.read_text())
-    for said in ("pause cost: ", "movement: ", "shape: a task is what", "tick: 60 s", "every run passed"):
+    for said in ("pause cost: ", "movement: ", "shape: a task is the part of a job on one node", "tick: 60 s", "every run passed"):
         assert said in text
-    assert "The bound of fifo is of all in which nothing pauses." in text
-    assert "The bound of srpt:preempt=true is of all that may pause, at any time and for nothing." in text
+    assert "The bound of fifo holds for all schedules without pauses." in text
+    assert "The bound of srpt:preempt=true holds for all schedules with pauses at any time, without cost." in text
     found = cli("compare", *files)
     assert (found.status, found.err) == (0, "")
-    assert "bound: of all that may pause, at any time and for nothing" in found.out
+    assert "bound: holds for all schedules with pauses at any time, without cost" in found.out
     assert [line.split()[0] for line in found.out.splitlines() if " total_jct  " in line] == ["srpt:preempt=true"]
     slower = tmp_path / "slower.json"
     dear = ("simulate", "srpt:preempt=true", "--trace", log, *CLUSTER, "-o", slower)

@@ -42,4 +42,9 @@ def test_fields_have_shapes_and_units(cli):
     assert fields["job_grace"]["doc"] == "grace period, s"
     saved = {*mlsched.generate("preemption", "small").to_json()} - {"kind", "version"}
     assert saved <= set(fields)
-    assert "grace period, s" in cli("fields", "preemption").out
+    printed = cli("fields", "preemption").out
+    assert "grace period, s" in printed
+    lines = printed.partition("preemption.plan")[2].splitlines()
+    header = next(line for line in lines if "shape and range" in line)
+    row = next(line for line in lines if line.split()[:1] == ["victims"])
+    assert header.index("shape and range") == row.index("int64"), "text is aligned left, in plans as well"

@@ -148,3 +148,30 @@ def test_the_list_of_public_traces(cli, monkeypatch, tmp_path):
     cli("data", "fetch", "x").refused("unknown public trace 'x'")
     cli("data").refused("Missing command; see `mlsched data --help`")
     cli("simulate", "fifo", "--trace", "data:philly").refused("is not on this machine; fetch it with `mlsched data")
+
+
+def test_a_job_that_requests_nothing_of_the_cluster_is_named(cli, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("submit,duration,gpus,cpus\n0,60,1,4\n10,60,0,4\n20,60,0,2\n")
+    found = cli("simulate", "fifo", "--trace", log, "--cluster", "2x(8gpu)")
+    assert "1 of the log's 3 jobs on 2x(8 gpu)" in found.out
+    assert "2 jobs left out: they request only resources that the cluster does not state" in found.out
+
+
+def test_a_log_of_cpus_needs_a_cluster_with_cpus(cli, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("submit,duration,cpus\n0,60,4\n10,60,2\n")
+    found = cli("simulate", "fifo", "--trace", log, "--cluster", "2x(8gpu)")
+    assert found.status == 2
+    assert "cluster: states no cpu, which every job of the log requests" in found.err
+    assert len(found.err.splitlines()) == 1
+    assert cli("simulate", "fifo", "--trace", log, "--cluster", "2x(8gpu,8cpu)").status == 0
+
+
+def test_jobs_of_several_sizes_that_never_fit_are_one_sentence(cli, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("submit,duration,gpus\n0,60,16\n10,60,32\n20,60,1\n")
+    found = cli("simulate", "fifo", "--trace", log, "--cluster", "1x(8gpu)")
+    assert found.status == 2
+    assert "also 1 other kind of job; enlarge the cluster, or drop such jobs" in found.err
+    assert " ... " not in found.err

@@ -147,7 +147,7 @@ def test_results_are_held_against_what_was_proven():
     assert best.gap_to(best).share == 0
     assert rule.gap_to(best).share == pytest.approx((best.sort_key - rule.sort_key) / best.sort_key)
     data = rule.to_json()
-    assert (data["sense"], data["unit"], data["primary"]) == ("max", "millionths of a job an interval", None)
+    assert (data["sense"], data["unit"], data["primary"]) == ("max", "millionths of a job per interval", None)
     with pytest.raises(mlsched.InvalidInput, match="load-balancing proved no bound"):
         best.gap_to(rule)
     other = mlsched.solve(mlsched.generate("placement", preset="small", seed=2), "brute-force")

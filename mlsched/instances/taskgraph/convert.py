@@ -45,17 +45,24 @@ def from_networkx(
 ) -> Instance:
     """Build an instance of jobs from networkx graphs (one, or an iterable of them).
 
-    Tasks are numbered graph by graph, each in the order of `graph.nodes`. See the module's docstring for the attributes
-    of graphs, tasks and edges.
+    Tasks are numbered graph by graph, each in the order of `graph.nodes`. All attributes are integers unless stated:
+
+    - of a graph: `arrival` (0), `deadline` (none), `urgency` (1), `required` accuracy (0, parts per million),
+      `max_iterations` (1), `min_iterations` (`max_iterations`), `accuracy` (a list: parts per million after 0, 1, ...
+      iterations), `name` (text);
+    - of a task (a node of the graph): `duration` (required), `demand` (resource -> amount; empty), `eligible` (a list
+      of the numbers of the machines that may run it; all), `parameters` (0), `role` (0: worker, 1: parameter server, 2:
+      reducer), `replica` (0), `name` (text);
+    - of an edge: `lag` (0: same iteration, 1: next iteration), `volume` (0), `delay` (0) between different machines.
 
     Args:
         graphs: One graph per job.
         nodes: The capacity of each node, resource -> amount, all with the same resources; a resource that counts GPUs
             is named gpu, gpu_percent or gpu_milli.
-        movement: See `Instance`, also for the next three.
-        accuracy_at: Time at which accuracy counts.
+        movement: "none": a task stays on its node. "between_iterations": it may change nodes after an iteration.
+        accuracy_at: Time at which accuracy counts: "deadline" or "final".
         tick_ms: Milliseconds of a tick; 0 for ticks without a length.
-        gpu_unit: Units of the GPU resource per GPU.
+        gpu_unit: Units of the GPU resource per individual GPU; 0: the GPUs of a node are a pool.
         ignore: Attributes to skip.
 
     Raises:

@@ -71,7 +71,7 @@ class _Clock:
 
 @exact_algorithm("clairvoyant", problem="workers", objectives=("total_jct",), called="offline")
 def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | None = None) -> Outcome:
-    """The fluid optimum over all orders of events; a lower bound on every scheduler, which it says."""
+    """Find the fluid optimum over all orders of events, a lower bound for every scheduler."""
     if not len(instance.arrival):
         return Outcome("optimal", _empty_outcome(), 0.0, work={"nodes": 0})
     clock, data = _Clock(limits), fluid(instance)

@@ -184,7 +184,7 @@ class PlacementEnv(InstanceEnv):
     @property
     def action_names(self) -> list[str]:
         """Return descriptions of the actions, in order."""
-        return [*(f"put the task on server {s}" for s in range(self._servers)), "give the job up"]
+        return [*(f"put the task on server {s}" for s in range(self._servers)), "let the job wait"]
 
     @property
     def observation_names(self) -> list[str]:

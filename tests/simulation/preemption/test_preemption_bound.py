@@ -47,4 +47,4 @@ def test_no_run_is_below(load, rule) -> None:
     run = mlsched.simulate(load, rule)
     for name, least in run.bound.items():
         assert run.summary()[name] >= least - 1e-6
-    assert run.bounded_by == "all that may pause, at any time and for nothing"
+    assert run.bounded_by == "all schedules with pauses at any time, without cost"

@@ -9,7 +9,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
 from mlsched.instances.traces import Trace
-from mlsched.simulation.nodes import RESOURCES
+from mlsched.simulation.nodes import RESOURCES, WORDS
 
 #: Most tasks of a job.
 MOST_TASKS = 10**5
@@ -38,7 +38,7 @@ class Asked:
         """Return the demands of a trace's jobs on these nodes.
 
         Raises:
-            InvalidInput: A job has more than MOST_TASKS tasks.
+            InvalidInput: A job has more than MOST_TASKS tasks, or no job can run for lack of a resource.
         """
         demand, rows, notes = _asked(trace, nodes)
         resource = _counting_resource(demand)
@@ -60,12 +60,22 @@ def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, li
 
     The demands have shape (jobs, RESOURCES). A resource that the cluster lacks is left out, unless the remaining demand
     would be zero.
+
+    Raises:
+        InvalidInput: Every job requests the resource by which tasks are counted, and the cluster lacks it.
     """
     order, notes = np.argsort(trace.submit, kind="stable"), []
     demand = np.stack([trace.cpu_milli, trace.memory_mib, trace.gpus_milli], axis=1)[order].clip(0)
     there = range(len(RESOURCES)) if nodes is None else np.flatnonzero(nodes.any(axis=0)).tolist()
+    counted = _counting_resource(demand)
+    if counted not in there and demand[:, counted].all():
+        word = WORDS[RESOURCES[counted]][0]
+        raise InvalidInput(
+            f"cluster: states no {word}, which every job of the log requests; state it for each node, for example "
+            f"{'4x(16cpu,8gpu)' if word == 'cpu' else '4x(8gpu)'}"
+        )
     lacking = [r for r in np.flatnonzero(demand.any(axis=0)).tolist() if r not in there]
-    if lacking and _counting_resource(demand) in there:
+    if lacking and counted in there:
         demand[:, lacking] = 0
         names = " and ".join(RESOURCES[r] for r in lacking)
         notes.append(f"{names} left out: the cluster states none")

@@ -36,12 +36,13 @@ def _shape_text(jobs: Jobs) -> str:
     if not many.size:
         return "no jobs"
     most = ", ".join(_amount_text(n, name) for n, name in zip(_largest_sizes(jobs), jobs.resources, strict=True) if n)
-    tasks = f"{many.min()}" if many.min() == many.max() else f"{many.min()} to {many.max()}"
-    alone = float((many == 1).mean())
-    return (
-        f"a task is what a job holds on one node: jobs of {tasks} {'task' if many.max() == 1 else 'tasks'} "
-        f"({100 * alone:.0f} % of one), a task of {most or 'nothing'} at most"
-    )
+    low, high = int(many.min()), int(many.max())
+    if low == high:
+        tasks = f"each job has {count_of(low, 'task')}"
+    else:
+        alone = f"; {100 * float((many == 1).mean()):.3g} % of the jobs have one task" if low == 1 else ""
+        tasks = f"a job has {low} to {high} tasks{alone}"
+    return f"a task is the part of a job on one node: {tasks}; a task uses at most {most or 'nothing'}"
 
 
 def _largest_sizes(jobs: Jobs) -> list[int]:

@@ -66,7 +66,7 @@ def test_a_log_that_our_own_replay_wrote_has_the_gap_of_its_run(write, tmp_path,
     known = whole["total_jct"] / SIMULATION.bound(first, True)["total_jct"] - 1  # a log may pause, whatever the rule
     assert again.gaps["total_jct"].share == pytest.approx(known, abs=2e-3)
     assert known > 0.01, "there is something to see"
-    assert again.bounded_by.startswith("all that may pause")
+    assert again.bounded_by.startswith("all schedules with pauses")
     assert (again.table()["pauses"].sum() > 0) == ("preempt" in policy)
 
 
