@@ -152,7 +152,8 @@ def explain_cover(instance: Instance, points: Points) -> str:
     first = f"no plan is better in what is compared first ({', then '.join(before)}), and " if before else ""
     which = "each that is as good there" if before else "every plan"
     point = "the point" if number == 1 else f"one of the {number} points"
+    needed = " No point is superfluous: each is better than every other point in at least one objective."
     return (
-        f"Formula 1 has no solution: {first}{which} is no better than {point} in each of {names}. So no point is missing."
-        + (" No point is superfluous: each is better than every other point in at least one objective." * (number > 1))
+        f"Formula 1 has no solution: {first}{which} is no better than {point} in each of {names}. So no point is "
+        f"missing.{needed if number > 1 else ''}"
     )

@@ -28,11 +28,11 @@ def fields(
         kind.kind: [{"name": name, "form": spec.form(), "doc": spec.doc} for name, spec in specs(kind).items()]
         for kind in kinds
     }
+    header = ["field", "shape and range", "meaning and unit"]
     emit(
         as_json,
         lambda: document,
         lambda: [
-            table(kind, ["field", "shape and range", "meaning and unit"], [list(row.values()) for row in rows], text=True)
-            for kind, rows in document.items()
+            table(kind, header, [list(row.values()) for row in rows], text=True) for kind, rows in document.items()
         ],
     )

@@ -19,8 +19,8 @@ from mlsched.simulation.windows import Window
 
 #: Definition of "above its bound" in the tables of runs.
 BOUND_NOTE = (
-    "Above its bound: (value - bound) / bound. The bound holds for every scheduler with the same permissions to pause and "
-    "move jobs, even if it knows the future. So a run is at most this far from the best run of its kind."
+    "Above its bound: (value - bound) / bound. The bound holds for every scheduler with the same permissions to pause "
+    "and move jobs, even if it knows the future. So a run is at most this far from the best run of its kind."
 )
 #: Definition of "loses" there.
 LOSS_NOTE = (

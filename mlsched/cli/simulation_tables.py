@@ -45,10 +45,7 @@ def about(report: Report) -> list[str]:
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
     simulated, logged = len(workload.submit), report.account.jobs if report.account else 0
     jobs = f"{simulated} of the log's {logged} jobs" if simulated < logged else count_of(simulated, "job")
-    lines = [
-        with_singulars(_origin(workload.source, details[0]["assumed"])),
-        f"{jobs} on {workload.cluster}{unit}",
-    ]
+    lines = [with_singulars(_origin(workload.source, details[0]["assumed"])), f"{jobs} on {workload.cluster}{unit}"]
     lines += [f"rows: {with_singulars(sentence)}" for sentence in report.account.sentences()] if report.account else []
     return lines + _assumed(details)
 

@@ -331,5 +331,5 @@ def test_a_bound_that_a_rules_plan_contradicts_names_the_plan(takes_hint):
     with pytest.raises(SolverError, match=f"contradicts the judge's {value} of the hint$"):
         api.solve(INSTANCE, liar, hint=BEST.plan)
     beyond = another_packages(Outcome("feasible", NOTHING, 2**60, "time limit"), takes_hint)
-    with pytest.raises(SolverError, match="of its own plan$"):
+    with pytest.raises(SolverError, match=r"of its own plan$"):
         api.solve(INSTANCE, beyond, hint="none")

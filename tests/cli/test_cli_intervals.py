@@ -98,7 +98,7 @@ def test_a_page_and_a_comparison_name_the_simulator(cli, log, tmp_path):
     assert cli(*one).status == 0
     assert cli("simulate", "srpt:preempt=true", "--trace", log, *CLUSTER, "-o", files[1]).status == 0
     text = html.unescape(page.read_text())
-    for said in ("pause cost: ", "movement: ", "shape: a task is the part of a job on one node", "tick: 60 s", "every run passed"):
+    for said in ("pause cost: ", "movement: ", "shape: a task is the part", "tick: 60 s", "every run passed"):
         assert said in text
     assert "The bound of fifo holds for all schedules without pauses." in text
     assert "The bound of srpt:preempt=true holds for all schedules with pauses at any time, without cost." in text

@@ -61,7 +61,9 @@ class Instance(contract.Instance):
     plan_type: ClassVar[type[contract.Plan]] = Plan
     judge: ClassVar[Any] = judge
     objectives: ClassVar[tuple[Objective, ...]] = (
-        Objective("total_speed", "max", "millionths of a job per interval", "sum of Eq. 1 over running and placed jobs"),
+        Objective(
+            "total_speed", "max", "millionths of a job per interval", "sum of Eq. 1 over running and placed jobs"
+        ),
     )
 
     #: How jobs slow each other and themselves down is learnt from running them, or not at all.
