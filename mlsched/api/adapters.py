@@ -30,9 +30,7 @@ ADAPTABLE_TO: dict[Question, tuple[Question, ...]] = {"online": ("offline", "pol
 
 
 def can_answer(solver: Solver, called: Question) -> bool:
-    """Return whether the solver answers instances of this form, itself or through an adapter of the problem's
-    simulator.
-    """
+    """Return whether the solver answers instances of this form, directly or through an adapter of the simulator."""
     return solver.answers(called) or _adapter(solver, called) is not None
 
 

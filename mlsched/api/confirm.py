@@ -37,8 +37,9 @@ INSTALLED = ("scip",)
 def with_confirmation(
     request: Request, result: Result, work: Mapping[str, float] | None = None, least: float | None = None
 ) -> Result:
-    """Return the result with the verdict of a second engine: `evidence` "confirmed", or "unconfirmed" without one in
-    time.
+    """Return the result with a second engine's verdict as its `evidence`.
+
+    The verdict is "confirmed", or "unconfirmed" if the time did not suffice.
 
     Args:
         request: The call that gave the result; its threads and seed apply to the second engine.
@@ -105,8 +106,9 @@ def _label(request: Request) -> str:
 
 
 def _agrees(result: Result, other: Request, second: Outcome) -> bool:
-    """Return whether an outcome confirms the result; False if it is inconclusive, Contradiction if it refutes the
-    result.
+    """Return whether an outcome confirms the result; False if it is inconclusive.
+
+    Raises Contradiction if the outcome refutes the result.
     """
     instance, better_than = other.instance, other.better_than
     if second.status == "infeasible" and (better_than is not None or result.status == "infeasible"):

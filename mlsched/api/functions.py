@@ -21,8 +21,9 @@ def is_function(text: str) -> bool:
 
 
 def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function that a text names, and its parameters in the text; this imports, and thereby runs, the
-    module.
+    """Import the function that a text names; return it and the parameters in the text.
+
+    The import runs the function's module.
     """
     match = _NAME.fullmatch(text)
     if match is None:

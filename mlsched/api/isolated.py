@@ -234,8 +234,9 @@ def _answer_with_outcome(setup: Setup) -> Callable[[Any], dict[str, Any]]:
 
 
 def _answer_with_plan(setup: Setup) -> Callable[[Any], dict[str, Any]]:
-    """Return a function that answers (instance, rng, memory or None to continue with its own, return the memory) with a
-    plan.
+    """Return a function from (instance, rng, memory, return the memory) to the answer with a plan.
+
+    Memory None: the function continues with its own memory.
     """
     from mlsched.api.adapters import as_rule
 

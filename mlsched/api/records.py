@@ -155,9 +155,7 @@ def load_with_hash(path: str | os.PathLike[str], **options: Value) -> tuple[Any,
 
 
 def published_objective(path: str | os.PathLike[str]) -> str | None:
-    """Return the objective for which files of this format are published (makespan of a job shop), or None for own
-    files.
-    """
+    """Return the objective for which files of a format are published (job shops: makespan); None for own files."""
     reader = _reader(path)
     return None if reader is None else reader.objective
 

@@ -165,8 +165,7 @@ def refusal(
     objective: str | None = None,
     seed: int = 0,
 ) -> str:
-    """Return the error with which `simulate` would reject a solver over a workload, as far as it is known without a
-    run, or "".
+    """Return the error with which `simulate` would reject a solver over a workload, or "" if none is foreseeable.
 
     A rule or policy of mlsched is called for the run's first decision. User functions and exact solvers are not called;
     only their parameters, options and objective are checked.

@@ -70,8 +70,9 @@ def _rising_line(start: float, values: Sequence[float], total: int, end: float) 
 
 
 def solve_times(rows: Sequence[Row], styles: Styles) -> str | None:
-    """Return a chart of CPU seconds per call over instance size, or None without times; lines join the medians of
-    presets.
+    """Return a chart of CPU seconds per call over instance size, or None without times.
+
+    Lines join the medians of the presets.
 
     Args:
         rows: Rows of one problem; only exact solvers are drawn, and hollow marks are solves without a proof.

@@ -380,8 +380,9 @@ def _with_dark_style(text: str) -> str:
 
 
 def check_target(path: str | os.PathLike[str]) -> str:
-    """Return the format of a picture's file name; raise InvalidInput for others, unwritable files, or without
-    matplotlib.
+    """Return the format that a picture's file name ends with.
+
+    Raises InvalidInput for other formats, unwritable files, or if matplotlib is missing.
     """
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("png", "svg", "pdf"):

@@ -74,8 +74,7 @@ def _case_names(questions: Sequence[Question]) -> str:
 
 
 def time_profiles(rows: Sequence[Row]) -> list[Profile]:
-    """Return profiles of CPU seconds until the proof, over exact solvers; solved: an optimum or infeasibility is
-    proved.
+    """Return profiles of CPU seconds until an optimum or infeasibility is proved, over exact solvers.
 
     Groups with fewer than two exact solvers, or with a call without CPU time, are omitted.
 

@@ -49,9 +49,7 @@ COST_NOTE = (
 
 
 def overview_table(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
-    """Yield the mean gaps: one row per preset and objective, one column per rule or policy, the best of each row
-    marked.
-    """
+    """Yield the mean gaps per preset and objective, one column per rule or policy, with the best of a row marked."""
     names = list(dict.fromkeys(line.solver for line in lines if line.label != "exact"))
     groups: dict[tuple[str, str], dict[str, GapLine]] = {}
     for line in lines:

@@ -83,9 +83,7 @@ class Losses(list[Loss]):
         return short_repr(self, count_of(len(self), "instance"), worst)
 
     def table(self) -> dict[str, list[Any]]:
-        """Return one row per instance: its name, the rule's value, the best value and its status, and the gap as a
-        share.
-        """
+        """Return one row per instance: name, value of the rule, best value and its status, and the gap as a share."""
         return {
             "instance": [loss.name for loss in self],
             "solver": [loss.result.solver for loss in self],

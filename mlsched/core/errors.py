@@ -74,8 +74,7 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
 
 
 class MlschedError(Exception):
-    """Base class of every error that mlsched raises on purpose; its message is one line of at most `longest`
-    characters.
+    """Base class of all errors that mlsched raises on purpose; the message is one line of limited length.
 
     Args:
         message: The message.

@@ -15,8 +15,9 @@ MARKDOWN = str.maketrans(_MARKDOWN)
 
 
 def printable(value: object, where: str, most: int = MOST_TEXT) -> str:
-    """Return the text after checking that it is printable (without line breaks or escape codes) and at most `most`
-    long.
+    """Return the text if it is printable and has at most `most` characters; otherwise raise InvalidInput.
+
+    Line breaks and escape codes are not printable.
     """
     if not isinstance(value, str):
         raise InvalidInput(f"{where}: is of type {type(value).__name__}, expected a text")

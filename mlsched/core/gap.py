@@ -73,8 +73,9 @@ class Gap(float):
         return None if math.isnan(self) else float(self)
 
     def __str__(self) -> str:
-        """Format the gap: "70.3 %", "12 volume" for a reference of 0, "2 more deferred TE jobs" for the primary
-        criterion.
+        """Format the gap, for example "70.3 %".
+
+        With a reference of 0: "12 volume". With a different primary criterion: "2 more deferred TE jobs".
         """
         if self.share is not None:
             return format_percentage(self.share)

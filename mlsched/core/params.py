@@ -75,8 +75,9 @@ class Parameter:
         return self.check(owner, _parse_text(self.type, text))
 
     def check(self, owner: str, value: object) -> Any:
-        """Return `value` as this parameter's type or raise InvalidInput; integers count as floats, NumPy numbers as
-        numbers.
+        """Convert `value` to the parameter's type, or raise InvalidInput.
+
+        Integers are accepted as floats, and NumPy numbers as numbers.
         """
         number = {int: numbers.Integral, float: numbers.Real}.get(self.type)
         if number is not None and type(value) is not bool and isinstance(value, number):
@@ -227,9 +228,7 @@ def short_number(value: float) -> str:
 
 
 def check_range(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
-    """Raise InvalidInput for a number outside [low, high], or outside (low, high] with `open_low`; NaN is always
-    outside.
-    """
+    """Raise InvalidInput for NaN or a number outside [low, high]; with `open_low`, outside (low, high]."""
     if not low <= value <= high or (open_low and value == low):
         rule = f"above {low}" if open_low else f"at least {low}"
         if high < math.inf:

@@ -194,8 +194,9 @@ class Record:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Build a record from the data of `to_json`; unknown and missing fields are errors, so that a typo cannot
-        select a default.
+        """Build a record from the data of `to_json`.
+
+        Unknown and missing fields are errors, so that a typo cannot select a default.
         """
         body = {k: v for k, v in data.items() if k not in ("kind", "version")}
         specifications = specs(cls)
@@ -296,9 +297,7 @@ class Record:
         return copied
 
     def same_as(self, other: Record) -> bool:
-        """Return whether `other`, of the same type, has the same content; faster than ==, and independent of
-        subclasses.
-        """
+        """Return whether `other` has the same type and content; faster than ==, and independent of subclasses."""
         mine = set(self.visible())
         return all(
             _equal_values(getattr(self, name), _field_value(other, name))

@@ -143,9 +143,7 @@ class Registry:
         return sorted(selection, key=lambda a: (a.problem, order.index(a.kind), a.name))
 
     def solver(self, problem: str, text: str) -> tuple[Solver, dict[str, Any]]:
-        """Return the solver that `text` ("fitgpp:s=8") names for `problem`, and its parameters that differ from the
-        default.
-        """
+        """Return the solver that `text` ("fitgpp:s=8") names for `problem`, and its non-default parameters."""
         name, settings = split_settings(text)
         match = self.solvers.get((problem, name))
         if match is None:

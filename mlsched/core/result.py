@@ -143,8 +143,7 @@ class Result:
         return gap_between(self.sort_key, reference.sort_bound, sense=self.sense, unit=self.unit, primary=self.primary)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as plain JSON data: values in their units, and under "sort_keys" the numbers that order
-        plans.
+        """Return the result as JSON data: values in their units, and under "sort_keys" the numbers that order plans.
 
         "primary" has the primary criterion, with the plan's count.
         """

@@ -23,8 +23,9 @@ def t_quantile(level: float, freedom: int) -> float:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Return half of the 95 % interval of the mean of independent values; None for fewer than two values, 0 for
-    rounding.
+    """Return half the width of the 95 % interval of the mean of independent values.
+
+    None for fewer than two values; 0 if they differ only by rounding.
     """
     if len(values) < 2:
         return None

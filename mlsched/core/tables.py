@@ -28,8 +28,9 @@ def dataframe(table: Mapping[str, Any]) -> pandas.DataFrame:
 
 
 def check_target(path: str | os.PathLike[str]) -> str:
-    """Return the format of a table's file name, "csv" or "parquet"; raise InvalidInput for others, or if pyarrow is
-    missing.
+    """Return the format of a table's file name: "csv" or "parquet".
+
+    Raises InvalidInput for other formats, or if pyarrow is missing.
     """
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("csv", "parquet"):

@@ -127,9 +127,7 @@ class Examiner:
                 self.examined.append((instance, plan))
 
     def _serves_with_room(self, instance: Instance) -> bool:
-        """Return whether a rule that is stuck in a small cluster serves the same jobs in a large one
-        (`testing/room.py`).
-        """
+        """Return whether a rule that is stuck in a small cluster serves the jobs in a large one (`testing/room.py`)."""
         if self.roomy is None:
             return False
         try:

@@ -41,8 +41,7 @@ def check_metamorphic_relations(
     examples: Number = 50,
     relations: Collection[str] | None = None,
 ) -> Report:
-    """Check that a solver satisfies the problem's relations between the optima of an instance and of a changed
-    instance.
+    """Check the problem's relations between a solver's optima of an instance and of a changed instance.
 
     Instances that the solver finds infeasible or too large are skipped.
 

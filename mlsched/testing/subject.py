@@ -52,8 +52,9 @@ class Subject(Setup):
         return as_rule(self)
 
     def decides(self, called: Question) -> bool:
-        """Return whether the clock can call it at every scheduling event if the problem's instances are of form
-        `called`.
+        """Return whether the clock can call the scheduler at every scheduling event.
+
+        called: Form of the problem's instances.
         """
         return (self.solver.called or called) == "online"
 

@@ -361,9 +361,7 @@ class Claim:
         return tuple(sorted(outside, key=_clearance))
 
     def summary(self, *, judged: bool = True) -> str:
-        """Describe the range of all pieces over the counted interpretations, then the number of interpretations by
-        verdict.
-        """
+        """Describe the range of all measurements over the counted interpretations, then count these by verdict."""
         pieces = [e for e in self.measurements if e.interpretation not in self.excluded]
         result = ranges(pieces, interpretations=len(self.counted) > 1)
         if judged and len(self.counted) > 1:

@@ -180,8 +180,9 @@ class Report:
         return there + (f", {each}" if each else "")
 
     def only(self, text: str) -> Report:
-        """Return the report of only the claims with `text` in their name or words, in any case; without tables or
-        figures.
+        """Return a report without tables and figures, with the claims that have `text` in their name or words.
+
+        The case of letters does not matter.
 
         Raises UnknownName if all claims are excluded.
         """

@@ -43,9 +43,7 @@ class View(abc.ABC, Generic[Policy, Place, Metrics]):
 
     @abc.abstractmethod
     def runs(self, policy: Policy, at: Place) -> Sequence[Sequence[Metrics]]:
-        """Return the runs of a policy at a place: for each workload one run, or several of a policy that draws at
-        random.
-        """
+        """Return the runs of a policy at a place: one per workload, or several if the policy draws at random."""
 
     def values(self, policy: Policy, metric: str, at: Place | None = None) -> Values:
         """Return one value per workload, the mean over its runs; empty if the policy did not run."""

@@ -225,8 +225,9 @@ def _merge_linear(good: npt.NDArray[np.bool_], new: Linear, old: Linear) -> Line
 def _damped_step(
     shape: Shape, p: Problems, g: FloatArray, r: FloatArray, lin: Linear, theta: Theta, high: Theta, damping: FloatArray
 ) -> Theta:
-    """Compute the Levenberg-Marquardt step in theta, shape (P, N); 0 if the amplitude is 0, which leaves theta
-    undetermined.
+    """Compute the Levenberg-Marquardt step in theta, shape (P, N).
+
+    The step is 0 if the amplitude is 0, because theta is then undetermined.
     """
     slopes = shape.slopes(p.x, g, p.x * g)
     weighted = [p.w * v for v in slopes]

@@ -47,8 +47,9 @@ class Forecast:
     last_loss: FloatArray
 
     def loss_at(self, k: Floats) -> FloatArray:
-        """Return losses at iterations `k` in the jobs' units, in the shape of `k`, (N,) or (N, m); at most the current
-        loss.
+        """Return the losses at iterations `k` in the jobs' units, shape (N,) or (N, m) like `k`.
+
+        They are at most the current loss.
         """
         at = np.asarray(k, dtype=np.float64)
         if at.ndim not in (1, 2) or len(at) != len(self.last_loss):

@@ -5,11 +5,10 @@ and Wolfe (1969), but their number grows with the horizon: this is the cross-che
 its rival. It shares the layout (runs, nodes, earliest starts) with `cp-sat`, and the placement of overdue runs.
 
 Columns are for times that can matter to the objectives. With only total_jct or only makespan, best plans end at the
-latest as the value of a list schedule, or of a better known plan, allows (by the judge). With deadlines, and
-accuracies by the deadline, a run that ends after its job's deadline is only *late*, on some node. Late runs can
-always follow, one by one, after all others, and successors of a late run are late too. So they need neither time nor
-room in the model, and `decode` puts them there.
-If the GPUs of a node are individual, columns include the GPU of a run (`_gpu_columns`).
+latest as the value of a list schedule, or of a better known plan, allows (by the judge). With deadlines, and accuracies
+by the deadline, a run that ends after its job's deadline is only *late*, on some node. Late runs can always follow, one
+by one, after all others, and successors of a late run are late too. So they need neither time nor room in the model,
+and `decode` puts them there. If the GPUs of a node are individual, columns include the GPU of a run (`_gpu_columns`).
 Traffic and final accuracies do not depend on time, so all their runs are late. Fronts with total_jct or makespan need
 every time up to the layout's horizon, as complete models do.
 """

@@ -45,8 +45,7 @@ def minimise(
     """Minimise or maximise one objective of `formulation`, term by term.
 
     `limits.work` limits branch-and-bound nodes. With `better_than`, only plans with a better value count; "infeasible"
-    then
-    means that such a plan does not exist.
+    then means that such a plan does not exist.
     """
     run = _Run(formulation, limits, hint, solver)
     outcome = minimise_terms(run, formulation, objective, sense, better_than)

@@ -47,12 +47,10 @@ def solve_one_of(
     """Return the best plan over all parts; parts whose bound cannot beat the incumbent are not built.
 
     Parts are solved in the order of their bounds. With `better_than`, only plans with a better value count;
-    "infeasible"
-    then means that such a plan does not exist.
+    "infeasible" then means that such a plan does not exist.
 
     When minimising, the overall bound is the smallest of the incumbent's value, the bounds of the parts that a limit
-    ended,
-    and the bounds of the parts that were not reached.
+    ended, and the bounds of the parts that were not reached.
     """
     sign = 1 if sense == "min" else -1
     best, best_value = None, None if better_than is None else sign * better_than

@@ -25,8 +25,10 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """Result of a search: CP-SAT's status ("ABORTED": an internal check failed), its bound in units of the objective
-    (None: without a bound), a value per variable (empty: without a solution), and the deterministic time used.
+    """Result of a search: status, bound, values of the variables, and deterministic time.
+
+    The status is CP-SAT's, or "ABORTED" if an internal check failed. The bound is in units of the objective, or None.
+    Values are empty without a solution.
     """
 
     status: str

@@ -57,8 +57,7 @@ class Matrix:
 def compile_model(model: Any) -> Matrix:
     """Return the matrix of a model: a column per variable, even if unused, and a row per constraint.
 
-    Pyomo's own compiler (`LinearStandardFormCompiler`) imports scipy.stats before its first model, which takes more
-    CPU
+    Pyomo's own compiler (`LinearStandardFormCompiler`) imports scipy.stats before its first model, which takes more CPU
     time than most models. On small models it is also several times slower.
     """
     import pyomo.environ as pyo

@@ -1,8 +1,7 @@
 """Any solver that Pyomo can start (gurobi, cplex, cbc, scip_direct ...), for the models that HiGHS also accepts.
 
 Pyomo's interface passes no start, hides the limit that ended the search, and has no common option for gaps. The model
-is solved to the solver's own tolerances. Options that prove the last integer are set for solvers whose option names
-are
+is solved to the solver's own tolerances. Options that prove the last integer are set for solvers whose option names are
 known (`EXACT`). Another solver's "optimal" counts only if its bound proves the value. `staged.py` explains how an
 objective of several terms is minimised.
 """

@@ -94,9 +94,8 @@ class Certificate:
     def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
         """Return (lower, upper), each m x p: the zones outside the known points in which points may be missing.
 
-        A zone contains the f with lower <= f < upper that are not weakly dominated; -BIG and BIG mean unbounded. m is
-        0 exactly
-        if `points` are proved complete.
+        A zone contains the f with lower <= f < upper that are not weakly dominated; -BIG and BIG mean unbounded. m is 0
+        exactly if `points` are proved complete.
         """
         zones = Zones(self.low, self.high)
         for one in self.subproblems:

@@ -1,7 +1,6 @@
 """Two objectives: sweep the front from the point of smallest f_1 to that of smallest f_2.
 
-Haimes, Lasdon, Wismer (1971): each solve minimises f_1 with f_2 below its value at the last point, so that it finds
-the
+Haimes, Lasdon, Wismer (1971): each solve minimises f_1 with f_2 below its value at the last point, so that it finds the
 next point; one more solve closes the front. If two sub-problems may run at once, a second sweep starts from the other
 end until the two meet. Within a time limit, `any_time` sweeps all regions in turns.
 """

@@ -1,11 +1,10 @@
 """The adaptive epsilon-constraint method.
 
 Laumanns, Thiele, Zitzler, "An efficient, adaptive parameter variation scheme for metaheuristics based on the
-epsilon-constraint method", EJOR 169 (2006), Section 4: the values f_2 .. f_p of the n points found so far cut
-objective
+epsilon-constraint method", EJOR 169 (2006), Section 4: the values f_2 .. f_p of the n points found so far cut objective
 space into a grid of at most (n + 1)^(p - 1) cells. A cell's upper corner bounds f_2 .. f_p while f_1 is minimised. The
-solution y clears all cells below that corner and not below y; each new point refines the grid. The method
-needs O(n^(p-1)) solves and is the reference for the other methods.
+solution y clears all cells below that corner and not below y; each new point refines the grid. The method needs
+O(n^(p-1)) solves and is the reference for the other methods.
 
 The grid is a boolean array, so that a slice of cells is scanned or cleared at once.
 """

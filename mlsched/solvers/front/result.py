@@ -129,8 +129,7 @@ class Front:
     def table(self) -> dict[str, Any]:
         """Return objective -> its values, a row per point; the objectives of a user's own model are called f1, f2, ...
 
-        For an instance, values are in the units that people read (`Instance.values`). Deferred jobs, which are
-        compared
+        For an instance, values are in the units that people read (`Instance.values`). Deferred jobs, which are compared
         first, have a column of their own ("deferred") if some point defers any.
         """
         return self._table_columns(self.sort_keys)

@@ -215,8 +215,7 @@ def _solve_above_target(
 ) -> Answer:
     """Return the best plan over the columns that plans above `target` can use.
 
-    LPs remove columns as long as that shrinks the master. Then the master is solved for a plan above the target, or,
-    if
+    LPs remove columns as long as that shrinks the master. Then the master is solved for a plan above the target, or, if
     `hard`, for any plan better than the incumbent.
 
     Args:

@@ -127,8 +127,7 @@ class _Search:
         """Run step 5. A plan with a column outside a slack costs at least the proven bound plus the slack.
 
         If the complete gap contains too many columns, a share of it is tried once. After that, larger shares are tried
-        only
-        after a better plan, which makes the gap smaller.
+        only after a better plan, which makes the gap smaller.
         """
         priced, share = Priced(self.rooms, price), 1.0
         while self.bound < self.value:
@@ -212,8 +211,7 @@ class _Relaxed:
     """The linear relaxation of a search: its columns are generated, its prices prove bounds.
 
     Waiting costs less than D at first, which makes prices comparable at once. A bound for the smaller cost is also a
-    bound
-    for D. If a TE job waits then, its waiting cost is raised.
+    bound for D. If a TE job waits then, its waiting cost is raised.
     """
 
     def __init__(self, search: _Search) -> None:

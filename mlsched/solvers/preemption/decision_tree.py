@@ -1,13 +1,12 @@
 """Preemption over time, exactly: a best-first search over the decisions of a run.
 
-A node of the tree is the run at its next question. Its children are the answers to it: every set of BE jobs that may
-be
+A node of the tree is the run at its next question. Its children are the answers to it: every set of BE jobs that may be
 suspended (with `eager`, the empty set or one that makes room), and every node with enough room then. A child is
 simulated up to its next question, so that waiting times up to there are known. Its lower bound on the final value
 (`_run_state.py`) assumes that waits and intervals end now, and that victims return at the first tick after their grace
 period. The open node with the lowest bound comes first, among equals the deepest. The search ends when that bound is
-not below the incumbent. Two states that differ only in their costs so far have the same future, so only the
-better state is kept.
+not below the incumbent. Two states that differ only in their costs so far have the same future, so only the better
+state is kept.
 
 For runs on a few nodes: a question has up to (nodes x 2^jobs) answers.
 """

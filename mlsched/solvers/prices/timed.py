@@ -1,8 +1,7 @@
 """Claims about times, proved by prices of ticks: from a linear relaxation over a grid of ticks.
 
 If prices change only at the ticks of a grid, an event is cheapest at the start or the end of its window or where the
-grid, moved by one of its shifts, has a tick. So these starts are enough, and the relaxation over them is exact for
-such
+grid, moved by one of its shifts, has a tick. So these starts are enough, and the relaxation over them is exact for such
 prices, even over a long horizon. Its columns are the shares of an event that have started by a tick, so that its rows
 are sparse. The grid is refined while there is time, and the bound of a coarse grid is already a certificate.
 

@@ -21,8 +21,7 @@ def solve_intervals(state: State, limits: Limits) -> None:
     does that without linear relaxations, as in its strategy "core"; with several it also has other strategies.
 
     CP-SAT does not receive the incumbent of a job shop: without it, it proves the makespan of twenty drawn shops in
-    three
-    quarters of the time (research/notes/taskgraph-exact.md).
+    three quarters of the time (research/notes/taskgraph-exact.md).
     """
     if state.done:
         return

@@ -22,8 +22,7 @@ for every slope a
 (a is the saving per unit less of residual work, a - mu the multiplier of w <= work_j). One running maximum over mu
 serves all slopes.
 
-This is the Lagrangian bound, as by column generation, of a formulation whose variables are complete schedules of a
-job.
+This is the Lagrangian bound, as by column generation, of a formulation whose variables are complete schedules of a job.
 With good prices it is within a percent of the optimum; bounds by each job's own time are up to 34 % off.
 """
 

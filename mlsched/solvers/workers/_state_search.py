@@ -38,8 +38,10 @@ FEW = 3_000
 
 @dataclasses.dataclass(frozen=True)
 class Proved:
-    """A plan and its proof. chosen: one column for each job, by index. bound: lower bound on the cost of all plans.
-    optimal: whether the plan attains it.
+    """A plan and its proof.
+
+    chosen: one column for each job, by index. bound: lower bound on the cost of all plans. optimal: whether the plan
+    attains it.
     """
 
     chosen: IntArray

@@ -3,8 +3,7 @@
 While `clairvoyant` shares the cluster freely in time, this solver follows the clock. Workers and PSs are allocated
 again when a job arrives or finishes, and each job loses its started iteration (Chic, Eq. 7). At least one job trains
 while any is present. It is the best result of a scheduler of that world that knows all arrivals, so the difference to
-the best policy (`backward-induction`) is the cost of unknown arrivals. Such runs are a part of the horizon's plans:
-the
+the best policy (`backward-induction`) is the cost of unknown arrivals. Such runs are a part of the horizon's plans: the
 bound is valid only for them.
 
 Recursion over decisions. After the last arrival, the time no longer matters, and values are cached by the remaining

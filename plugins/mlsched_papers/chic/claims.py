@@ -287,8 +287,10 @@ ALL: tuple[Statement, ...] = (
 
 
 def claims(found: Measured) -> list[Claim]:
-    """Return every claim with its evidence: those of Optimus with the printed stopping rule, then each at full
-    strength, as ours.
+    """Return every claim with its evidence.
+
+    First the claims about Optimus with the printed stopping rule, then those about each policy at full strength, which
+    we add.
     """
     return beside_chance(by_strength([statement.judge(found) for statement in STATEMENTS]))
 

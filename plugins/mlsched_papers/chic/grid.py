@@ -22,8 +22,7 @@ Options = tuple[tuple[str, str], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A row of the tables: its label, the solver as text, the run's cadence, and its changes of the simulator's
-    options.
+    """A row of the tables: label, solver as text, cadence of the run, and changed options of the simulator.
 
     Attributes:
         optimus: Its text depends on the stopping rule of Optimus' greedy in the interpretation.
@@ -170,9 +169,7 @@ def variant(text: str) -> Variant:
 
 
 def at_rate(policy: Policy, rate: float) -> str:
-    """Return the solver as text at an arrival rate; if it is trained for each rate, with the weights of the rate, if
-    available.
-    """
+    """Return the solver as text, with the weights that were trained for an arrival rate if there are any."""
     if (
         policy.anew
         and rate != AT
@@ -232,8 +229,9 @@ def has_episodes(policy: Policy) -> bool:
 
 
 def figure_7a() -> tuple[Policy, ...]:
-    """Return the policies compared over W: trained ones, random draws of their actions, and heuristics that decide at
-    events.
+    """Return the policies compared over W.
+
+    They are the trained policies, random draws of their actions, and heuristics that decide at events.
     """
     return (*trained(), RANDOM, RANDOM_PAIR, OPTIMUS, *known(MAX_RATE, LP_MPC))
 

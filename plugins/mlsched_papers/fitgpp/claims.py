@@ -17,8 +17,9 @@ WITHOUT_FITGPP = (*claims_tables.WITHOUT_FITGPP, *claims_ours.WITHOUT_FITGPP)
 
 
 def claims(interpretations: Sequence[Readings], trace: Readings | None, name: str | None = None) -> list[Claim]:
-    """Return the claims in the paper's order, then those of the trace ("not measured" without one); or the claim
-    `name`.
+    """Return the paper's claims in its order, then those about the trace; or only the claim `name`.
+
+    Claims about the trace are "not measured" without one.
     """
 
     def asked(statements: Sequence[Statement]) -> list[Statement]:

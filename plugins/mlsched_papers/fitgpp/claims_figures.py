@@ -85,8 +85,9 @@ def flat_in_limit(view: FitGppView) -> list[Piece]:
 
 
 def _at_shares(view: FitGppView, shares: tuple[float, ...], others: tuple[g.Policy, ...], metric: str) -> list[Piece]:
-    """Return a piece per share and policy, except shares without slowdown under both: lower values are impossible
-    there.
+    """Return a measurement per share and policy, except for shares without slowdown under both policies.
+
+    Lower values are impossible at these shares.
     """
     pieces: list[Piece] = []
     for share in shares:

@@ -23,9 +23,7 @@ class Policy:
 
 
 def fitgpp(s: float = 4.0, limit: str = "1", label: str | None = None, fallback: str = "random") -> Policy:
-    """Return FitGpp with weight `s`, at most `limit` preemptions per job, and its fallback if every single job is too
-    small.
-    """
+    """Return FitGpp with weight `s`, at most `limit` preemptions per job, and a fallback if all jobs are too small."""
     again = f",fallback={fallback}" if fallback != "random" else ""
     return Policy(label or f"FitGpp (s = {s:.1f})", f"fitgpp:s={s:g},P={limit}{again}")
 

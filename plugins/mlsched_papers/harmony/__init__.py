@@ -45,8 +45,9 @@ def report(
     title: str = TITLE,
     errors: Mapping[str, prediction.Errors] | None = None,
 ) -> Report:
-    """Return the report of finished runs. errors: those of Figure 9 by the kind of interference; None: they are
-    measured.
+    """Return the report of finished runs.
+
+    errors: The errors of Figure 9 by kind of interference; None: measure them now.
     """
     views = [
         HarmonyView(interpretation, metrics, metric)

@@ -71,9 +71,7 @@ SEARCH = "local-search"
 
 
 def policies() -> tuple[Policy, ...]:
-    """Return the paper's baselines and their interpretations, all other heuristics, the exact solver, and trained
-    policies.
-    """
+    """Return the paper's baselines in all interpretations, other heuristics, the exact solver and trained policies."""
     lookup = {policy.text for policy in (*BASELINES, RANDOM)}
     model_value = registry().available("placement", "trained")
     # Policies of ours are not evidence about Harmony: claims exclude them.

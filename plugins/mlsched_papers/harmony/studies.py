@@ -69,9 +69,7 @@ def together(names: Sequence[str], kind: str) -> list[float]:
 
 @functools.cache
 def packed(kind: str) -> dict[str, float]:
-    """Return Fig. 1: slowdown in percent of six jobs that bin packing puts on three servers, in the order of the
-    presets.
-    """
+    """Return Fig. 1: slowdown in percent of six jobs that bin packing puts on three servers, in preset order."""
     instance = jobs_on(NAMES, len(NAMES), kind)
     plan = _placed(instance, "bin-packing")
     return dict(zip(NAMES, (100 * (1 - s) for s in speeds(instance, plan)), strict=True))

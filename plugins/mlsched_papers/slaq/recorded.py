@@ -49,8 +49,9 @@ class RecordedErrors:
 
 
 def recorded_errors(files: str | None, *, ahead: int) -> dict[str, RecordedErrors]:
-    """Return errors `ahead` observations ahead on the curves of `files`, "LAYOUT:PATH" joined by commas; empty for
-    None.
+    """Return the prediction errors `ahead` observations ahead on the curves of some files.
+
+    files: "LAYOUT:PATH" joined by commas; None: the result is empty.
     """
     result = {}
     for file in (files or "").split(",") if files else ():

@@ -111,8 +111,9 @@ class Model:
         return Expressed(values[0], terms, {z[k]: values[k] for k in z})
 
     def formulation(self, model: Any, variables: Any, weighted: Callable[[Sum], Any]) -> Formulation:
-        """Build the formulation in a language from its model with all rows, its variables by number, and its weighted
-        sum.
+        """Build the formulation in a language from its model, its variables by number, and its weighted sum.
+
+        The model has all its rows.
         """
 
         def decode(value_of: Callable[[Any], int]) -> Plan:

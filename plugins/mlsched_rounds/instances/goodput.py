@@ -36,8 +36,9 @@ class Configurations:
 
 
 def usual(capacity: IntArray, per_node: IntArray) -> Configurations:
-    """Return Sia's configurations: on each type 1, 2, 4 ... GPUs of a node (of R GPUs), then 2 R, 3 R ... N R on
-    several nodes.
+    """Return Sia's configurations of each type: 1, 2, 4 ... R GPUs of a node, then 2 R, 3 R ... N R on several nodes.
+
+    R: GPUs of a node.
     """
     kinds, counts = [], []
     for m, (total, node) in enumerate(zip(capacity.tolist(), per_node.tolist(), strict=True)):

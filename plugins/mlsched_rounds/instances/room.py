@@ -33,9 +33,7 @@ class Room:
         self.free[self.instance.config_type[config]] -= self.instance.config_gpus[config]
 
     def take_fastest(self, job: int) -> bool:
-        """Run the job in its fastest configuration that fits (the first of equal ones); return False if it fits in
-        none.
-        """
+        """Run the job in its fastest configuration that fits, the first of equal ones; return False without one."""
         fitting = self.fitting(job)
         if not fitting.size:
             return False

@@ -84,8 +84,7 @@ class Adaptation(Record):
         return [-(-count // row[0]) for count, row in zip(steps.tolist(), self.epoch_steps, strict=True)]
 
     def seconds(self, steps: IntArray) -> Floats:
-        """Return a lower bound on each job's running time on one type, in seconds, shape (jobs, types); inf if it never
-        ends.
+        """Return a lower bound on each job's seconds on one type, shape (jobs, types); inf if the job never ends.
 
         Each epoch is done in the fastest regime that can have been reached by then. Each change of regime gives at most
         an epoch away. Since regimes follow the wishes one at a time, the number of changes is at most the total

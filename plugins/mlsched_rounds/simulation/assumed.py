@@ -9,8 +9,9 @@ from mlsched_rounds.simulation.workload import Workload
 
 
 def never_done(workload: Workload, options: Options) -> str:
-    """Describe the jobs that are dropped since they never do a step, or (reading "dropped") one per GPU, in a full
-    round.
+    """Describe the jobs that are dropped because they never finish a step in a full round.
+
+    With the interpretation "dropped", they never finish one step per GPU.
     """
     steps = np.minimum(np.floor(workload.rates * options.round), workload.steps[:, None])
     least = workload.gpus if options.remainder == "dropped" else np.ones_like(workload.gpus)

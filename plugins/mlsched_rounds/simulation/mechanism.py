@@ -99,9 +99,7 @@ class Mechanism:
             )
 
     def stuck(self) -> str:
-        """Explain why waiting jobs never start although the cluster is idle and arrivals have ended, and suggest a
-        remedy.
-        """
+        """Explain why jobs never start on an idle cluster after the last arrival, and suggest a remedy."""
         r, w = self.rounds, self.workload
         job = int(r.active[0])
         shares = r.accounts.share[r.accounts.row((job,))]

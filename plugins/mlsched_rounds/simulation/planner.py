@@ -78,14 +78,13 @@ class Planner:
         r.run([[(job,) for job in jobs] for jobs in selection], {(job,) for job in active})
 
     def stuck(self) -> str:
-        """Explain why waiting jobs never start although the cluster is idle and arrivals have ended, and suggest a
-        remedy.
-        """
+        """Explain why jobs never start on an idle cluster after the last arrival, and suggest a remedy."""
         return f"shockwave: at {self.rounds.now:.10g} s no job of the plan fits; take gavel:policy=fifo_perf"
 
     def _count_samples(self) -> None:
-        """Count the samples of running jobs. As in the authors' program, a slice's pace counts for all rounds since the
-        slice before.
+        """Count the samples of running jobs.
+
+        As in the authors' program, a slice's pace counts for all rounds since the slice before.
         """
         for job, pace in self._pace.items():
             samples, until = self._measured.get(job, (0.0, 0))

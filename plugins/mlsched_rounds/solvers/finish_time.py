@@ -86,8 +86,9 @@ def _isolated_duration(rates: Rates, progress: Progress) -> Floats:
 
 
 def _meet_needs(rates: Rates, jobs: IntArray, need: Floats, change: Floats) -> tuple[Floats, float, float]:
-    """Return the shares that meet most of the needs, the fraction t that they meet, and dt / drho at this change of the
-    needs.
+    """Return the shares that meet most of the needs, the fraction t that they meet, and dt / drho.
+
+    The derivative is along this change of the needs.
     """
     program = SharesProgram(rates)
     per_step = 1 / rates.fastest[jobs]

@@ -34,8 +34,9 @@ SAFE = 1e-7
 
 
 def grid(start: float, end: float, count: int, first: float | None = None) -> Floats:
-    """Return the borders of `count` intervals from start to end, equal ones, or growing by a constant factor from
-    `first` on.
+    """Return the borders of `count` intervals from start to end.
+
+    The intervals are equal, or grow by a constant factor from `first` on.
     """
     if count < 1 or not end > start:
         raise InvalidInput(f"grid: {count} intervals from {start} to {end}: expected at least 1, of time > 0")

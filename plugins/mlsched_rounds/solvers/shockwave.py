@@ -231,8 +231,9 @@ def _order_by_program(window: Window, jobs: Jobs, pi: Floats, counts: IntArray, 
 
 
 def _order_by_list(window: Window, jobs: Jobs, pi: Floats, counts: IntArray) -> IntArray | None:
-    """Fill the rounds in order: first jobs that must run in all remaining rounds, then by pi; None if that strands a
-    job.
+    """Fill the rounds in order; return None if that strands a job.
+
+    First come jobs that must run in all remaining rounds, then jobs by pi.
     """
     rest, runs = counts.copy(), np.zeros((len(counts), window.rounds), dtype=np.int64)
     for r in range(window.rounds):

@@ -41,8 +41,9 @@ def bisected_total_duration(rates: Rates, remaining: Floats, *, optimum: Optimum
 
 
 def bisect(least: float) -> float:
-    """Return the last feasible T of Gavel's bisection if T is feasible from `least` on; the upper end grows until it is
-    feasible.
+    """Return the last feasible T of Gavel's bisection, given that T is feasible from `least` on.
+
+    The upper end grows until it is feasible.
 
     Both are in seconds.
     """

@@ -138,8 +138,7 @@ class ByCuttingPlanes:
     ) -> Result:
         """Return the plan of smallest total_jct that is best by the weighted sum `then`.
 
-        At the lower bound of total_jct the best plan is searched, above it any plan. Returns None also if windows
-        would
+        At the lower bound of total_jct the best plan is searched, above it any plan. Returns None also if windows would
         be too wide.
 
         Args:

@@ -76,8 +76,9 @@ class Typed:
 
 
 def typed(placer: Placer, rule: str) -> Typed:
-    """Return the input of a policy of rounds; raise InvalidInput, naming the heuristic, if GPUs or ticks are not
-    counted.
+    """Return the jobs, rates and capacities that a policy of rounds reads.
+
+    Raises InvalidInput, with the heuristic's name, if the snapshot has no counted GPUs or no length of a tick.
     """
     snapshot = placer.snapshot
     column, gpu_second = gpu_seconds(snapshot, rule)
