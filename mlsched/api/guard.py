@@ -79,10 +79,10 @@ class Guarded:
 
 
 def _was_mutated(copy: Instance, before: tuple[object, ...], instance: Instance) -> bool:
-    """Return whether a field was replaced or removed, or an array made writeable.
+    """Return whether a user's function changed the copy of an instance.
 
-    Cached values come after the original entries of `__dict__`. So do fields that were read for the first time; they
-    must equal those of the instance.
+    Changes are replaced or removed fields, and arrays that are writeable now. New entries of `__dict__` are allowed:
+    cached values, and fields at their first reading, which must equal the instance's.
     """
     after, specifications = copy.__dict__, specs(type(instance))
     if len(after) < len(before) or not all(map(operator.is_, before, after.values())):

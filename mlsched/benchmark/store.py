@@ -147,7 +147,7 @@ class Store:
             raise InvalidFile(f"{self.path}: what was asked is damaged: {error}; start a new file") from None
 
     def replace(self, rows: Sequence[Row], request: Request) -> None:
-        """Replace the rows of the suite by these, in order, with the request, in one transaction."""
+        """Replace the stored rows and request of the request's suite, in one transaction."""
         with _as_invalid_file(self.path), self._writing():
             self._complete()
             self._connection.execute("DELETE FROM rows WHERE suite = ?", (request.suite,))

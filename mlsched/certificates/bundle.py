@@ -174,7 +174,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
 
 
 def _read_contents(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, list[Plan], list[str]]:
-    """Return the instance and the plans of a folder, and the faults of these and of the files."""
+    """Return the instance, the plans, and the faults of a certificate's folder."""
     wrong = list(wrong_files(folder, manifest))
     problem = registry().problem(manifest["problem"])
     instance: Instance

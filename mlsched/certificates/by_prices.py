@@ -241,7 +241,7 @@ class meter:  # noqa: N801
             self.deadline = before
 
     def __call__(self, steps: int) -> None:
-        """Spend a number of steps. Raises OutOfTime at the deadline, Wrong beyond the most."""
+        """Spend a number of steps; raise OutOfTime at the deadline, and Wrong after `most` steps."""
         self._spent += steps
         self._unclocked += steps
         if self.most is not None and self._spent > self.most:

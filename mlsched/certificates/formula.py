@@ -117,7 +117,9 @@ class Formula:
         self.scale, self.offset = weight * sign * divisor, weight * offset
 
     def levels(self, what: str, choices: dict[int, int]) -> list[Term]:
-        """Return terms whose least sum is the largest of the chosen `choices` (variable -> number), at least 0.
+        """Return terms whose smallest possible sum is the largest number of the chosen variables, at least 0.
+
+        choices: variable -> number.
 
         One variable per distinct positive number, 1 if the largest is at least that; it counts the difference to the
         previous number.

@@ -87,7 +87,7 @@ def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
-    """Read the plans in a file of several, and the hash of their instance."""
+    """Read a file of plans; return them and the hash of their instance."""
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
     if not isinstance(data, dict) or set(data) != {"instance_hash", "plans"} or not isinstance(data["plans"], list):
         raise InvalidFile(f"{shown_path(path)}: expected an object with an instance_hash and a list of plans")

@@ -81,7 +81,7 @@ def stopping() -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def finishing() -> Iterator[None]:
-    """Suspend a request to end within the block, so that results are checked and written."""
+    """Let the block finish although the user requested an end, so that results are checked and written."""
     before, _stop.requested = _stop.requested, False
     _stop.until = float("inf")
     try:

@@ -104,5 +104,5 @@ def stated(
 
 
 def near(printed: float, points: float = POINTS) -> Bound:
-    """Return the range of this number of percentage points around the printed percentage."""
+    """Return the range of `points` percentage points on both sides of a printed percentage."""
     return Bound(printed - points, printed + points)

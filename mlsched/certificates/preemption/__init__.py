@@ -117,7 +117,7 @@ class Plans:
         return [(-1, y) for places in self.placed for y in places], len(self.placed)
 
     def base(self, objective: str) -> list[Term]:
-        """Return terms whose least sum is the base value."""
+        """Return terms whose smallest possible sum is the base value."""
         of_victim, _, terms = BASES[objective]
         return terms(self.formula, {x: of_victim(self.instance, j) for j, x in enumerate(self.victims)})
 

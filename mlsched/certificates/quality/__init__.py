@@ -47,7 +47,7 @@ def total_loss_reduction(plans: Plans) -> Cost:
 
 
 def worst_loss(plans: Plans) -> Cost:
-    """Return terms whose least sum is the worst weight * loss."""
+    """Return terms whose smallest possible sum is the largest weight * loss."""
     return plans.formula.levels("rule 5: the worst loss", plans.amounts(plans.instance.loss)), 0
 
 

@@ -68,7 +68,7 @@ class Places:
 
 
 class Schedule:
-    """The starts of runs: a variable per run and tick, 1 if the run has started by then (rules 2, 4 and 5).
+    """The starts of runs: a variable per run and tick, 1 if the run has started by this tick (rules 2, 4 and 5).
 
     counts: job -> its iterations. done_by: job -> the tick by which its runs end. Starts are optional: a run without a
     start is omitted, and then it does not support any iteration that counts as done.

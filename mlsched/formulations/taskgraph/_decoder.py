@@ -86,7 +86,7 @@ class Decoder:
         """Return run -> (node, start), inserting one run after the other, each after its predecessors.
 
         A run without a node goes to its task's node, if tasks stay on their nodes. Otherwise it goes to the node with
-        its earliest start, of several nodes to the node with most runs by then.
+        its earliest start; ties go to the node with the most runs so far.
         """
         layout, options_given, home = self.layout, node or {}, dict[int, int]()
         busy = [_Profile(empty) for empty in self._empty]

@@ -16,7 +16,7 @@ TIMED = ("total_jct", "makespan")
 
 
 def list_schedules(moulded: Moulded) -> list[Gangs]:
-    """Return gangs by arrival, and by their earliest possible ends."""
+    """Return two list schedules: jobs in order of arrival, and in order of their earliest possible ends."""
     jobs, earliest = range(len(moulded.modes)), _earliest_ends(moulded)
     by_arrival = sorted(jobs, key=lambda j: (moulded.layout.arrival[j], earliest[j]))
     by_end = sorted(jobs, key=lambda j: earliest[j])

@@ -92,7 +92,7 @@ class Hosts:
     # -- putting and lifting ------------------------------------------------------------------------------------------
 
     def put(self, task: int, node: int, taken: list[int]) -> None:
-        """Take room for the task on a node and on these GPUs of it."""
+        """Occupy room for the task on a node, and the GPUs `taken` of this node."""
         self.held[task] = node, taken
         self._change_room(task, node, taken, 1)
         self.place[task] = node

@@ -54,8 +54,15 @@ def answer(
 ) -> Round:
     """Start ready jobs in order, each on its fastest type of nodes with room.
 
-    order: "shortest" - the least left on its fastest type; "arrival" - later jobs may pass a job without room. size,
-    preempt: as for srpt. stop, nodes: as for fifo.
+    Args:
+        snapshot: Current state of the cluster.
+        rng: Unused.
+        order: "shortest": jobs with the least remaining work on their fastest type first. "arrival": in order of
+            arrival; a job without room does not hold up later jobs.
+        size: As for srpt.
+        preempt: As for srpt.
+        stop: As for fifo.
+        nodes: As for fifo.
     """
     placer = Placer(snapshot, stop, nodes, rates=True)
     units, least = share_units(snapshot), least_slowness(snapshot)

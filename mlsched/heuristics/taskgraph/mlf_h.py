@@ -56,9 +56,9 @@ ORDERS = ("priority", "arrival", "remaining")
 
 
 def world(params: dict[str, Any]) -> dict[str, Any]:
-    """Return options for relief and competition: tasks may move, and may pause without losing work.
+    """Return the simulator's options for MLF-H: tasks may move, and may pause without losing work.
 
-    Options of the user take precedence.
+    A user's own options take precedence.
     """
     if params.get("migration", True):
         return {"movement": "anytime", "pausing": "keep"}

@@ -91,6 +91,7 @@ class _Search:
         self._failed: set[tuple[object, ...]] = set()
 
     def run(self, most_tries: int) -> list[Place] | None:
+        """Return the place of each task; None if they do not fit, or after `most_tries` tries."""
         places: list[Place] = []
         gpus: list[list[int]] = []  # GPUs of each task
         stack = [self._distinct_places(0)]
@@ -111,7 +112,7 @@ class _Search:
             state = self._remaining_state(len(places))
             if state in self._failed:
                 continue
-            self._failed.add(state)  # a success ends the search
+            self._failed.add(state)  # If it succeeds, the search ends and never reads this entry.
             stack.append(self._distinct_places(len(places)))
         return None
 

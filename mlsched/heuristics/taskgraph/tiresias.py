@@ -142,7 +142,7 @@ def order(
     stop: str = "most",
     nodes: str = "auto",
 ) -> Order:
-    """Return the order by queues, of jobs without a memory."""
+    """Return the order of jobs by their queues, without a memory of earlier decisions."""
     check_range("second", second, first)
     check_range("skew", skew, 0)
     return _order_by_queues(Queues((first, second), knob), skew, keep, stop, nodes)

@@ -89,9 +89,9 @@ def answer(
 
 
 def _observed_service(placer: Placer, served: Floats, held: Floats) -> dict[str, Any]:
-    """Return for every job that continues its service by now, its service per tick, and its estimated ticks left.
+    """Return the present time, and three numbers for each job that runs after this round.
 
-    The result also has the time.
+    The numbers are its attained service, its service per tick, and its estimated remaining ticks.
     """
     snapshot, runs = placer.snapshot, np.flatnonzero(held)
     columns = (snapshot.job_id, served, held, remaining_time(snapshot, placer.stop_after))
@@ -109,7 +109,7 @@ def _ended_sizes(snapshot: Snapshot, memory: dict[str, Any]) -> list[float]:
 
 
 def _current_standings(snapshot: Snapshot, memory: Memory) -> tuple[Standing, Memory]:
-    """Return the standing of each job after promotions, and the memory of these."""
+    """Return the standing of each job after promotions, and the memory of the promotions."""
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
     stay = np.where(snapshot.first_start >= 0, snapshot.now - snapshot.first_start, 0)
     waited = np.maximum(stay - snapshot.executed, 0)

@@ -49,7 +49,7 @@ class Room:
             self.free[r] -= workers * w + ps * p
 
     def now(self, job: int) -> int:
-        """Return the cost of a job that has workers and PSs."""
+        """Return the cost of a job with its present workers and PSs (at least one of each)."""
         return self.cost[job][self.workers[job] - 1][self.ps[job] - 1]
 
     def first(self, job: int) -> tuple[int, int] | None:

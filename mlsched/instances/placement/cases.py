@@ -27,7 +27,7 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 
 def _fits_alone(instance: Instance, plan: Plan, job: int) -> bool:
-    """Check whether first fit places the waiting job beside the plan, with caps and separation."""
+    """Return whether first fit can add the waiting job to the plan, within the caps and apart from some types."""
     running = len(instance.run_type)
     placed = int(plan.workers.any(axis=1).sum())
     if placed >= min(instance.most_new, instance.most_jobs - running):

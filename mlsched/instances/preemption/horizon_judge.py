@@ -89,7 +89,7 @@ class Run:
         return sorted(j for j in able if self.count[j] < self.horizon.preemption_limit)
 
     def fits(self, job: int, node: int, victims: list[int]) -> bool:
-        """Check that the job fits on a node without these and all earlier victims."""
+        """Check that the job fits on a node without `victims` and all earlier victims."""
         staying = [j for j in self.node if j not in self.signal and j not in victims]
         return self._check_room(job, node, staying)
 

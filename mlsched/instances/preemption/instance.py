@@ -153,7 +153,7 @@ class Instance(contract.Instance):
         return [f"TE job {t} waits" for t in np.flatnonzero(plan.te_node < 0).tolist()]
 
     def table(self, plan: Plan) -> dict[str, Any]:
-        """Return one row per job: class, number in the class, node (-1: without), and fate."""
+        """Return one row per job: class, number in the class, node (-1: the job waits), and fate."""
         jobs, tes = len(self.job_node), len(self.te_demand)
         suspended = np.isin(np.arange(jobs), plan.victims)
         fate = [*np.where(suspended, "suspended", "runs on"), *np.where(plan.te_node >= 0, "starts", "waits")]

@@ -171,7 +171,7 @@ class _Jobs:
         return Link(volume, -(-volume // self.bandwidth))
 
     def draw_training_graph(self, most: int, kind: str, parallelism: str, sync: str) -> Any:
-        """Draw a job of one of the five algorithms with about `most` tasks at most."""
+        """Draw a job of one of the five algorithms with about `most` tasks."""
         algorithm = list(ALGORITHMS.values())[self._draw_integer(0, len(ALGORITHMS) - 1)]
         how = PARALLELISM[self._draw_integer(1, 4)] if parallelism == "mixed" else parallelism
         by = SYNCS[self._draw_integer(0, len(SYNCS) - 1)] if sync == "mixed" else sync

@@ -15,7 +15,7 @@ ALL = tuple(o.name for o in Instance.objectives)
 
 
 def _columns_with_entries(of: str) -> tuple[str, ...]:
-    """Return the columns of an instance with an entry for each of these."""
+    """Return the columns of an instance whose first axis is `of`, for example "jobs"."""
     return tuple(name for name, spec in specs(Instance).items() if getattr(spec, "shape", ())[:1] == (of,))
 
 

@@ -50,7 +50,7 @@ class Source(Protocol):
         """Describe the current row, for messages."""
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
-        """Refuse the row at hand."""
+        """Refuse the current row."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,11 @@ class TraceBuilder:
         self._count_row("skipped", reason, where)
 
     def join(self, what: str, where: str = "") -> None:
-        """Count the row at hand as a part of another row's job."""
+        """Count the current row as a part of another row's job."""
         self._count_row("joined", what, where)
 
     def change(self, what: str) -> None:
-        """Note that the job of the row at hand is not taken as it is written."""
+        """Note that the job of the current row is changed when it is read."""
         self._count_row("changed", what)
 
     def _count_row(self, what: str, kind: str, where: str = "") -> None:

@@ -18,7 +18,7 @@ PARQUET = b"PAR1"
 
 
 class Frame:
-    """Columns of equal length by name, and the row at hand for messages (counted from 0, as DataFrames do)."""
+    """Columns of equal length by name, and the current row for messages (counted from 0, as DataFrames do)."""
 
     def __init__(self, frame: Any, name: str, error: type[InvalidInput] = InvalidInput) -> None:
         self.name, self._frame, self._error = name, frame, error
@@ -39,12 +39,12 @@ class Frame:
         return f"row {self.row}"
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
-        """Refuse the row at hand, or the frame."""
+        """Refuse the current row, or the frame without a current row."""
         place = f", row {self.row}" if self.row >= 0 else ""
         raise self._error(f"{self.name}{place}: {problem}; {remedy or 'fix or remove the row'}")
 
     def bad(self, column: str, value: object, rule: str, remedy: str = "") -> NoReturn:
-        """Refuse a value of the row at hand."""
+        """Refuse a value of the current row."""
         self.fail(f"{column}: {shown(value)}, {rule}", remedy)
 
     def rows(self, columns: Sequence[str]) -> Iterator[Sequence[object]]:

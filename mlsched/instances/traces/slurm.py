@@ -298,7 +298,7 @@ class _Reader:
 
 
 def _tasks_of_component(details: Mapping[str, Any]) -> Tasks:
-    """Return the resources of a component on each of its nodes, as equal as can be."""
+    """Return the resources of a component on each of its nodes, divided as evenly as possible."""
     count = max(details["node_count"], 1)
     cpus, memory = (-(-max(details[name], 0) // count) for name in ("cpu_milli", "memory_mib"))
     gpus, rest = divmod(details["gpus_milli"] // 1000, count)

@@ -49,10 +49,10 @@ class Place(Protocol):
         """Describe the current row, for messages."""
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
-        """Refuse the row at hand."""
+        """Refuse the current row."""
 
     def bad(self, column: str, value: object, rule: str, remedy: str = "") -> NoReturn:
-        """Refuse a value of the row at hand."""
+        """Refuse a value of the current row."""
 
 
 def missing(value: object) -> bool:

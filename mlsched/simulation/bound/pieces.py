@@ -114,11 +114,12 @@ def with_halves(demand: IntArray, capacity: IntArray, column: int = -1, unit: in
 def halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
     """Return dual feasible columns for demands (rows, resources) on nodes of a capacity (nodes, resources).
 
-    For a resource whose largest node has c of it, a demand above c / 2 counts 2, of exactly c / 2 it counts 1, a
-    smaller one 0; a node counts 2 if it has at least c / 2, else 0. Tasks that fit a node count at most 2 together:
-    next to a demand above c / 2 only demands below c / 2 fit, and not three demands of c / 2. (The dual feasible
-    function u^(1) of Fekete and Schepers, Mathematical Programming 91, 2001.) Columns without a counted demand are left
-    out.
+    There is a column per resource. Let c be its amount on the largest node. A demand above c / 2 becomes 2, a demand of
+    c / 2 becomes 1, and a smaller demand 0. A node becomes 2 if it has at least c / 2, else 0. The new demands of tasks
+    that fit a node add up to at most 2: next to a demand above c / 2 only demands below c / 2 fit, and three demands of
+    c / 2 do not fit. Columns of zeros are left out.
+
+    This is the dual feasible function u^(1) of Fekete and Schepers, Mathematical Programming 91, 2001.
     """
     largest = capacity.max(axis=0, initial=0)
     count_column: Any = (2 * demand >= largest).astype(np.int64) + (2 * demand > largest)

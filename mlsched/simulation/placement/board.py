@@ -122,12 +122,12 @@ class Board:
         They are the partly placed job, else all while there is room.
         """
         parts = self._partly_placed(rows)
-        full = self.whole(rows).sum(axis=1) >= self.room[rows]
+        full = self.fully_placed(rows).sum(axis=1) >= self.room[rows]
         return np.where(parts.any(axis=1)[:, None], parts, ~self.closed[rows] & ~full[:, None])
 
     def _partly_placed(self, rows: IntArray) -> Any:
         """Return which jobs have some of their tasks placed, but not all, shape (rows, N')."""
-        return self.on[rows, :, : self.shape.new].any(axis=(1, 3)) & ~self.whole(rows)
+        return self.on[rows, :, : self.shape.new].any(axis=(1, 3)) & ~self.fully_placed(rows)
 
     def _remove_partial(self, rows: IntArray) -> None:
         """Remove the partly placed job; it waits."""
@@ -154,7 +154,7 @@ class Board:
         self.on[rows, server, job, kind] += 1
         self.free[rows, server] -= self.need[rows, job, kind]
 
-    def whole(self, chosen: IntArray) -> Any:
+    def fully_placed(self, chosen: IntArray) -> Any:
         """Return which waiting jobs have all their tasks placed, shape (rows, N')."""
         new = self.shape.new
         placed = self.on[chosen, :, :new].sum(axis=1)
@@ -202,6 +202,6 @@ class Board:
         """Return the completely placed jobs of the loaded question; partly placed jobs wait."""
         tables = np.zeros((2, len(instance.job_type), self.shape.servers), dtype=np.int64)
         waits = min(self.shape.new, len(instance.job_type))
-        placed = self.on[row, :, :waits] * self.whole(np.array([row]))[0, :waits, None]
+        placed = self.on[row, :, :waits] * self.fully_placed(np.array([row]))[0, :waits, None]
         tables[:, :waits] = np.moveaxis(placed, (2, 1), (0, 1))
         return Plan(workers=tables[0], ps=tables[1])

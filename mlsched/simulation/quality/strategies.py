@@ -61,7 +61,7 @@ def roomy(workload: Workload) -> Workload:
 
 
 def options() -> SearchStrategy[dict[str, Any]]:
-    """Return a strategy of the world's interpretations; every job that may run gets a core, so that every run ends."""
+    """Return a strategy of the simulator's options. Every job that may run gets a core, so that every run ends."""
     from hypothesis import strategies as st
 
     return st.fixed_dictionaries(

@@ -168,7 +168,7 @@ class Allocation:
             self._put_on_node(int(self._nodes[row - 1]))
 
     def offered(self) -> tuple[IntArray, IntArray]:
-        """Return the tasks of the rows from 1 on (of a job or unit, its first) and their nodes (-1: without)."""
+        """Return the tasks of the rows from 1 on (of a job or unit, its first) and their nodes (-1: not placed)."""
         if self.kind == HOST:
             return np.repeat(self._tasks, len(self._nodes)), self._nodes
         return self._tasks, np.full(len(self._tasks), -1)

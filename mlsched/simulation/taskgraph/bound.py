@@ -74,7 +74,7 @@ def pieces(workload: Workload) -> Pieces:
 
 
 def edges_into(asked: Instance | Jobs, *, backwards: bool = False) -> Edges:
-    """Return the edges into each task; backwards, those out of it."""
+    """Return the edges into each task; with `backwards`, the edges out of each task."""
     into: Edges = {}
     for u, v, lag in zip(asked.edge_from.tolist(), asked.edge_to.tolist(), asked.edge_lag.tolist(), strict=True):
         near, far = (u, v) if backwards else (v, u)

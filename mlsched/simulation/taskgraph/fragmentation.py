@@ -133,7 +133,7 @@ def course(
 
 
 def _queue_heads(queue: Queue, times: IntArray) -> IntArray:
-    """Return the kind of the first-arrived waiting job at each time, shape (times,); -1: without.
+    """Return the kind of the first-arrived waiting job at each time, shape (times,); -1 if all jobs run.
 
     Jobs are numbered by arrival. For the least job over many ranges, each range is covered by two whose length is the
     largest fitting power of 2; these are halved until their length is 1.

@@ -16,7 +16,7 @@ class Graph:
         sources: Number of incoming edges of lag 0 of each task.
         receivers: (Task, delay) of the outgoing ones.
         delays_on: Delays of the outgoing edges of lag 1.
-        move: Delay of the edge to itself (0: without), which is the cost of changing nodes.
+        move: Delay of the edge to itself (0 if it lacks one), which is the cost of changing nodes.
     """
 
     def __init__(self, horizon: Instance) -> None:

@@ -56,7 +56,7 @@ class PlacingOptions(Options):
         return self.first[job, part] + int(np.searchsorted(-levels, -speed, side="right")) - 1
 
     def start(self) -> list[Column]:
-        """Return the first columns: tasks of a speed count for the next lower speed; new jobs wait."""
+        """Return the initial columns: a task of some speed may count for the next lower speed, and new jobs wait."""
         columns: list[Column] = []
         for key, first in self.first.items():
             columns += [(-1, 0.0, (first + i, first + i + 1), (1.0, -1.0)) for i in range(len(self.levels[key]) - 1)]

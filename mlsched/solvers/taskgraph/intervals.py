@@ -33,7 +33,7 @@ def solve_intervals(state: State, limits: Limits) -> None:
     model.cp.minimize(state.sign * model.terms[state.objective])
 
     def rise(bound: float) -> None:
-        # A double that holds an integer exactly up to 2^53, which instances guarantee.
+        # The bound is a double, which represents integers exactly up to 2^53; instances guarantee smaller values.
         state.raise_lower(round(bound) + state.sign * model.constant.get(state.objective, 0))
         if state.closed:
             search.stop()

@@ -72,7 +72,7 @@ class Program:
         return self.known[state][0]
 
     def _value_after_arrival(self, coming: int, jobs: Jobs) -> float:
-        """Return the value when the next job joins these."""
+        """Return the expected value at the arrival of one more job, besides `jobs`."""
         state = (coming, jobs)
         if state not in self._joined:
             self._joined[state] = sum(chance * self.value(coming - 1, (*jobs, new)) for chance, new in self.types)

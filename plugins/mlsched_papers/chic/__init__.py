@@ -62,7 +62,7 @@ def _readings(grid: g.Grid, runs: int) -> list[str]:
 
 
 def _trained(grid: g.Grid) -> list[str]:
-    """Describe the training rates of the policies, and those that do not count as trained, from their cards."""
+    """Describe the arrival rates at which policies were trained, and list the untrained policies."""
     policies = g.trained()
     if not policies:
         return []

@@ -83,7 +83,11 @@ def measure(
 
 
 def _batches(cases: Sequence[Case], source: Source) -> list[Batch]:
-    """Group cases by workload; the trace's first (it may be refused), then the longest: workers end together."""
+    """Group cases by workload, in the order in which workers take them.
+
+    Cases of the trace come first because the trace may be refused. The longest of the others follow, so that all
+    workers end at about the same time.
+    """
     groups: dict[tuple[str, int, float, int], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.interpretation, case.seed, case.te_share, case.jobs), []).append(case)

@@ -38,7 +38,7 @@ class Mechanism:
 
     @property
     def decided(self) -> int:
-        """Return the number of calls with jobs."""
+        """Return the number of calls of the policy with at least one job."""
         return sum(bool(jobs) for _, jobs, _ in self.calls)
 
     def _visible_rates(self) -> Floats:

@@ -71,7 +71,7 @@ class Clusters:
 
     def _run_interval(self, rows: IntArray, rng: np.random.Generator) -> Any:
         """Run one interval of some rows, up to the waiting jobs of the next."""
-        whole = self.board.whole(rows)
+        whole = self.board.fully_placed(rows)
         for row, placed in zip(rows.tolist(), whole, strict=True):
             self._start_placed_jobs(row, placed)
         assert self.speeds is not None

@@ -12,7 +12,10 @@ from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 
 class Holdings(NamedTuple):
-    """State of the GPUs, shape (nodes, GPUs): free amount of each; job and task that use it completely, -1: without."""
+    """State of the GPUs, shape (nodes, GPUs): free amount of each, and the holder of each.
+
+    The holder is the job and the task that use the GPU completely, or -1.
+    """
 
     free: IntArray
     holder: IntArray

@@ -290,7 +290,7 @@ class Engine:
     # -- ranks of running jobs ----------------------------------------------------------------------------------------
 
     def _rank_changed(self) -> None:
-        """Rank the jobs again whose keys have changed by now."""
+        """Rank the jobs with changed keys again."""
         if self.order.until is None:
             if not self._falls:
                 self._rerank_from(0)
@@ -313,7 +313,10 @@ class Engine:
             self.ranked = leading
 
     def rank_from(self, entry: Entry) -> int:
-        """Return the position of the first running job behind an entry; falling keys are recomputed there."""
+        """Return the position of the first running job that ranks behind an entry.
+
+        Keys that fall with time are recomputed from this position on first.
+        """
         at = bisect_left(self.ranked, entry, key=preempt.rank)
         if self._falls and at < len(self.ranked):
             self._rerank_from(at)

@@ -247,7 +247,7 @@ def _shaped_tasks(
         nodes: Capacities of the nodes.
         eligible: Nodes of each class.
         of_class: Class of each job.
-        shape: Option of that name.
+        shape: The option `shape` of workloads from logs.
         node_count: Logged number of nodes of each job.
     """
     task_column = columns.tolist().index(demands.counted)

@@ -51,11 +51,11 @@ def made_gangs(
         cluster: Cluster of the workload.
         tasks: Demands of each job's tasks, shape (tasks, resources).
         pause_cost: Pause cost of each job.
-        movement: Option of that name.
+        movement: The simulator's option `movement`.
         arrival: Arrival of each job.
         ticks: Running time of each job.
         iteration: Approximate length of an iteration.
-        factor: Estimate over truth, of each job.
+        factor: Estimated running time of each job, divided by the true time.
         source: Description of the workload.
         eligible: 1 if the tasks of a class may run on a node, shape (classes, nodes). None: all on all nodes.
         classes: Class of each job.

@@ -207,7 +207,7 @@ class _Models:
         self.made.close(size, table, table * (1 + self.error * rng.uniform(-0.1, 0.1)))
 
     def _accuracies_along(self, rng: np.random.Generator, span: int) -> mlfs.Floats:
-        """Return accuracies after 0 to `span` iterations along one of the runs, whose losses become a table."""
+        """Draw a recorded run, add its losses as a table, and return accuracies after 0 to `span` iterations of it."""
         run = self._runs[int(rng.integers(len(self._runs)))]
         at = np.linspace(run.steps[0], run.steps[-1], span + 1)
         loss = np.interp(at, run.steps, run.losses) / run.losses[0]

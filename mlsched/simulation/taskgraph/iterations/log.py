@@ -29,7 +29,7 @@ class Segments(Log):
             the start in which moved tasks fetched their data without working. `cost`: after that, 10^-6 ticks without
             work, since the job continued after a pause, a move or a failure. `outcome`: 0 a task paused, 1 the job
             ended, 2 a task moved, 3 a further task was placed, 4 its pace changed, 5 a node of it failed.
-        places: Node of every task of the job in each row, -1: without.
+        places: Node of every task of the job in each row, -1: not placed.
         gpus: GPUs of that node used by every task of the job in each row, if GPUs are individual.
         stops: (job, iterations, time) for every change of a job's iteration limit.
         wakes: Wakes requested by rounds.

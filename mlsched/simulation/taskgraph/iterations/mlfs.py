@@ -237,9 +237,9 @@ def add_graph(made: Templates, rng: np.random.Generator, graph: Any, work: float
     Args:
         made: Templates to extend.
         rng: Random stream.
-        graph: Graph of the model.
-        work: Work of the model. A worker's duration is its part of it, of 1,000 ticks in all.
-        share: Workers on one GPU.
+        graph: The model's tasks and edges, as a networkx graph.
+        work: Total work of one replica. A task's duration is its share of this work, times 1,000 ticks.
+        share: Number of workers that share one GPU.
     """
     number, template = {name: made.count("task_template") + i for i, name in enumerate(graph)}, len(made.size)
     ends: dict[Any, int] = {}
@@ -272,7 +272,7 @@ def _add_edge(columns: Templates, u: int, v: int, lag: int, link: Link) -> None:
 
 
 def errors(rng: np.random.Generator, jobs: int) -> Floats:
-    """Draw errors of estimated running times, as shares: half of the models are new."""
+    """Draw relative errors of estimated running times; for half of the jobs, the model has not been seen before."""
     mean = np.where(rng.random(jobs) < 0.5, ERROR_SEEN, ERROR_NEW)
     return np.asarray(mean * rng.uniform(-2, 2, jobs))
 

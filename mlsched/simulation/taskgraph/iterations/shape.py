@@ -64,7 +64,7 @@ def _tasks_of_job(row: list[int], there: IntArray, resource: int, shape: str, un
         row: Demand of the job.
         there: GPUs of the nodes.
         resource: Resource by which tasks are made.
-        shape: Option of that name.
+        shape: The option `shape` of workloads from logs.
         unit: Amount of one GPU.
         many: Logged number of nodes.
     """

@@ -57,13 +57,16 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
 
 
 def _converted_maker(graph: str) -> Callable[..., Jobs]:
-    """Return the maker of a synthetic workload of the task engine, with its parameters; its jobs are gangs here."""
+    """Return a function that draws a synthetic workload of the task simulator and converts its jobs to gangs.
+
+    The function has the parameters of the original generator.
+    """
 
     @functools.wraps(of_tasks.generated)
-    def made(**options: Any) -> Jobs:
+    def draw_gangs(**options: Any) -> Jobs:
         return from_tasks(of_tasks.generated(**{**options, "graph": graph}))
 
-    return made
+    return draw_gangs
 
 
 @validate_arguments

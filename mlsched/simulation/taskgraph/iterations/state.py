@@ -180,7 +180,7 @@ class JobState:
         Args:
             finished: Iterations in all.
             on_time: Iterations of the segment that ended by the deadline.
-            boundary: End of the last iteration of the segment, -1: without.
+            boundary: End of the last iteration of the segment, -1 if none ended.
             nodes: Nodes of the tasks.
         """
         self.finished = finished

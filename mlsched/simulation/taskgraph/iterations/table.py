@@ -25,10 +25,10 @@ class Table:
     def __init__(self, fixed: Sequence[str], moving: Sequence[str]) -> None:
         self.rows = {name: (side, row) for side, names in enumerate((fixed, moving)) for row, name in enumerate(names)}
         self.blocks = [np.zeros((len(names), FEW), dtype=np.int64) for names in (fixed, moving)]
-        self._there = np.zeros(FEW, dtype=np.bool_)
+        self._is_present = np.zeros(FEW, dtype=np.bool_)
         self._added = 0  # entries, including removed and future ones
         self._end = 0  # position of the first future entry
-        self._here: IntArray | slice | None = None
+        self._positions_or_none: IntArray | slice | None = None
         self.count = 0  # present entries
 
     def __getitem__(self, name: str) -> IntArray:
@@ -43,7 +43,7 @@ class Table:
 
     def positions(self, first: int = 0) -> IntArray:
         """Return the positions of present and future entries, from a position on."""
-        there = np.flatnonzero(self._there[first : self._end]) + first
+        there = np.flatnonzero(self._is_present[first : self._end]) + first
         return np.concatenate([there, np.arange(max(first, self._end), self._added)])
 
     @property
@@ -54,7 +54,7 @@ class Table:
     def add(self, count: int, entries: Mapping[str, IntArray | int]) -> int:
         """Add entries at the end, and return the position of the first; missing columns are 0."""
         first, end = self._added, self._added + count
-        if end > len(self._there):
+        if end > len(self._is_present):
             self._move_entries(slice(0, first), 2 * end)
         for name, values in entries.items():
             side, row = self.rows[name]
@@ -64,16 +64,16 @@ class Table:
 
     def admit(self, count: int) -> None:
         """Admit the next `count` added entries."""
-        self._there[self._end : self._end + count] = True
+        self._is_present[self._end : self._end + count] = True
         self._end += count
         self.count += count
-        self._here = None
+        self._positions_or_none = None
 
     def remove(self, first: int, end: int) -> bool:
         """Remove the entries in a range of positions; return True if others have changed their position."""
-        self._there[first:end] = False
+        self._is_present[first:end] = False
         self.count -= end - first
-        self._here = None
+        self._positions_or_none = None
         if self._end - self.count <= max(FEW, self.count):
             return False
         positions, waits = self.positions(), self.waits
@@ -83,19 +83,19 @@ class Table:
 
     def _move_entries(self, positions: IntArray | slice, room: int) -> None:
         """Move the entries to new memory of `room` entries; the rest of it is 0."""
-        there, blocks = self._there[positions], [block[:, positions] for block in self.blocks]
-        self._there = np.zeros(room, dtype=np.bool_)
-        self._there[: len(there)] = there
+        there, blocks = self._is_present[positions], [block[:, positions] for block in self.blocks]
+        self._is_present = np.zeros(room, dtype=np.bool_)
+        self._is_present[: len(there)] = there
         for side, block in enumerate(blocks):
             self.blocks[side] = np.zeros((len(block), room), dtype=np.int64)
             self.blocks[side][:, : len(there)] = block
 
-    def here(self) -> IntArray | slice:
+    def present_positions(self) -> IntArray | slice:
         """Return the positions of the present entries, in order of arrival."""
-        if self._here is None:
+        if self._positions_or_none is None:
             whole = self.count == self._end
-            self._here = slice(0, self._end) if whole else np.flatnonzero(self._there[: self._end])
-        return self._here
+            self._positions_or_none = slice(0, self._end) if whole else np.flatnonzero(self._is_present[: self._end])
+        return self._positions_or_none
 
 
 class Seen:
@@ -108,14 +108,16 @@ class Seen:
     def __init__(self, table: Table) -> None:
         self.count, self._rows = table.count, table.rows
         #: Block of each side, and these entries' positions in it; None: the block has only these entries.
-        self._sides: list[tuple[IntArray, IntArray | slice | None]] = [(block, table.here()) for block in table.blocks]
+        self._sides: list[tuple[IntArray, IntArray | slice | None]] = [
+            (block, table.present_positions()) for block in table.blocks
+        ]
 
     def keep(self) -> None:
-        """Copy before the table changes."""
+        """Copy all columns, before the table changes."""
         self._take_entries(1)
 
     def _take_entries(self, side: int) -> IntArray:
-        """Return a block with only these entries."""
+        """Copy the present entries of a block, unless they are copied already; return the copy."""
         block, here = self._sides[side]
         if here is not None:
             block = block[:, here].copy() if isinstance(here, slice) else block.take(here, axis=1)

@@ -83,8 +83,8 @@ class View:
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
-    def changes(self) -> None:
-        """Preserve the last snapshot; called before any change."""
+    def preserve_snapshot(self) -> None:
+        """Copy the last snapshot's columns if it is still referenced; called before any change."""
         sight = self._last()
         if sight is not None:
             sight.keep()
@@ -97,7 +97,7 @@ class View:
             self._gone.append(job.number)
 
     def _write_columns(self) -> None:
-        """Update the columns."""
+        """Apply the departures, arrivals and changes since the last call to the columns."""
         world, before = self.world, self._admitted
         for job in self._gone:
             self._remove_entries(job)
@@ -164,7 +164,7 @@ class View:
         """Return the job of each task of the last snapshot, and its place among that job's tasks."""
         if not len(tasks):
             return [], []
-        here = self.tasks.here()
+        here = self.tasks.present_positions()
         position = tasks if isinstance(here, slice) else here[tasks]
         owners: list[int] = self.tasks["owner"][position].tolist()
         return owners, [at - self._places[job][1] for at, job in zip(position.tolist(), owners, strict=True)]
@@ -177,7 +177,7 @@ class View:
 
     def snapshot(self) -> Snapshot:
         """Return the current snapshot."""
-        self.changes()  # only one snapshot can be preserved
+        self.preserve_snapshot()  # only one snapshot can be preserved
         self._write_columns()
         world, w, sight = self.world, self.workload, Sight(self)
         self._last = weakref.ref(sight)

@@ -34,7 +34,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
 
     Schedulers get the accuracies of row `accuracy_told`. They see the losses of a job's finished iterations: those of
     its table, or, without a table, the share of wrong answers relative to the untrained model's. A task's usage is
-    `usage` times its demand, on average, which may be above 1: see the world's option of that name.
+    `usage` times its demand, on average, which may be above 1: see the simulator's option `usage`.
 
     A task is the part of a job on one node. Whenever a job is completely placed after some of its tasks have paused or
     moved, it uses its nodes for `pause_cost` before it continues.

@@ -50,7 +50,7 @@ class IterationWorld(Placements):
 
     def advance(self, time: int) -> None:
         """Process all events up to `time`."""
-        self.view.changes()
+        self.view.preserve_snapshot()
         while self._events and self._events[0][0] <= time:
             self.now = self._events[0][0]
             while self._events and self._events[0][0] == self.now:
@@ -105,7 +105,7 @@ class IterationWorld(Placements):
         """Carry out a round."""
         self._asking = False
         view = self.view
-        view.changes()
+        view.preserve_snapshot()
         stopped_jobs = view.jobs_there()[plan.stop_job].tolist() if len(plan.stop_job) else []
         stops = list(zip(stopped_jobs, plan.stop_after.tolist(), strict=True))
         changes: dict[int, list[tuple[int, int, int]]] = {}  # job -> (action, task of the job, node)

@@ -227,7 +227,7 @@ def carry_out(placer: Placer, jobs: Typed, kinds: IntArray, fill: IntArray | Non
     the other jobs in the order `fill` (rows; None: they stay free), including those that should stop, and to jobs
     without GPUs.
     """
-    return _Round(placer, jobs, kinds, anew).carried_out(fill)
+    return _Round(placer, jobs, kinds, anew).pauses_of_round(fill)
 
 
 class _Round:
@@ -241,8 +241,8 @@ class _Round:
         self._anew = anew and self._moves
         self._left = np.zeros(len(jobs.job), dtype=np.bool_)
 
-    def carried_out(self, fill: IntArray | None) -> list[int]:
-        """Carry out the round; see `carry_out`."""
+    def pauses_of_round(self, fill: IntArray | None) -> list[int]:
+        """Place the jobs and return the tasks that pause; `fill`: see `carry_out`."""
         jobs, kinds = self._jobs, self._kinds
         for row in np.flatnonzero((jobs.kind >= 0) & (jobs.kind != kinds)).tolist():
             self._give_up_nodes(row)

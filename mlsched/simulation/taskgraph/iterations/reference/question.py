@@ -149,7 +149,7 @@ def log_of(asked: Question, held: Iterable[Held]) -> Segments:
 
 
 def _gpu_of_task(jobs: Jobs, devices: Devices, task: int, node: int) -> int:
-    """Return the GPU of a task with a part of a GPU; -1: without, or complete ones, which need no name."""
+    """Return the GPU on which a task takes a fraction; -1 if it needs complete GPUs, or if GPUs are one pool."""
     if not jobs.gpu_unit:
         return -1
     return tightest(devices.free[node], int(jobs.demand[task, gpu_column(jobs.resources)]), jobs.gpu_unit)
