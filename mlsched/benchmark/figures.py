@@ -48,7 +48,7 @@ def profile_charts(profiles: Sequence[Profile], styles: Styles) -> list[str]:
 
 
 def time_to_gap_charts(panels: Sequence[time_to_gap.Panel], styles: Styles) -> list[str]:
-    """Return one chart per objective and gap: x is CPU time, y the share of calls answered within the gap in this time."""
+    """Return one chart per objective and gap: x is CPU time, y the share of calls with an answer within the gap."""
     ends = [t for panel in panels for c in panel.courses.values() for t in (*c.within, *c.censored)]
     axis = Axis("CPU time", LEAST_SECONDS, 1.1 * max(ends, default=1.0), True, seconds_text)
     charts = []

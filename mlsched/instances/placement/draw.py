@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlsched.instances.placement.instance import Instance, Plan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Most servers in one picture; servers that host tasks come first.
 MOST_SERVERS = 30
 
 
-def draw(instance: Instance, plan: Plan, axes: Any) -> None:
+def draw(instance: Instance, plan: Plan, axes: Axes) -> None:
     """Draw one stack of tasks per server, a colour per job: workers plain, PSs hatched, running jobs in grey."""
     from matplotlib import colormaps
 

@@ -18,7 +18,7 @@ def _random_index(values: Any, rng: Rng) -> int:
     return int(rng.integers(len(values)))
 
 
-def _with_entries(instance: Instance, at: Any, **values: Any) -> Instance:
+def _with_entries(instance: Instance, at: object, **values: object) -> Instance:
     changed = {name: getattr(instance, name).copy() for name in values}
     for name, value in values.items():
         changed[name][at] = value

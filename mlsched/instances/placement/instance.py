@@ -8,9 +8,11 @@ down; both models are data.
 from __future__ import annotations
 
 import dataclasses
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core import contract
 from mlsched.core.contract import Information, Objective
@@ -59,7 +61,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "placement.instance"
     problem: ClassVar[str] = "placement"
     plan_type: ClassVar[type[contract.Plan]] = Plan
-    judge: ClassVar[Any] = judge
+    judge: ClassVar[ModuleType] = judge
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective(
             "total_speed", "max", "millionths of a job per interval", "sum of Eq. 1 over running and placed jobs"
@@ -148,7 +150,7 @@ class Instance(contract.Instance):
                 "lower the interference or the number of tasks"
             )
 
-    def table(self, plan: Plan) -> dict[str, Any]:
+    def table(self, plan: Plan) -> dict[str, object]:
         """Return one row per server and new job with a part on it; waiting jobs have one row, on server -1."""
         waits = (plan.workers + plan.ps).sum(axis=1) == 0
         job, server = np.nonzero(plan.workers + plan.ps)
@@ -199,7 +201,7 @@ class Instance(contract.Instance):
         return copied
 
 
-def _refuse_first_of(wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArray, rule: str) -> None:
+def _refuse_first_of(wrong: npt.NDArray[np.bool_], name: str, values: IntArray, rule: str) -> None:
     """Raise InvalidInput for the first entry of `values` marked `wrong`, if there is one."""
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])

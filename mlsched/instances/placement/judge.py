@@ -40,7 +40,7 @@ class Job:
     parts: dict[int, tuple[int, int]]
 
 
-def violations(instance: Instance, plan: Any) -> list[str]:
+def violations(instance: Instance, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]

@@ -37,7 +37,7 @@ def draw_demand(
 
 def truncated_normal(
     rng: np.random.Generator, mean: float, sd: float, low: float, high: float, count: int
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+) -> npt.NDArray[np.float64]:
     """`count` normal draws, each drawn again while it is outside [low, high]."""
     sample = rng.normal(mean, sd, count)
     while (outside := (sample < low) | (sample > high)).any():

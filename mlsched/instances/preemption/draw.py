@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from mlsched.core.errors import with_article
 from mlsched.instances.preemption.draw_run import draw_run
 from mlsched.instances.preemption.horizon import Decisions, Horizon
 from mlsched.instances.preemption.instance import Instance, Plan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Most nodes in one picture; nodes that the plan touches come first.
 MOST_NODES = 24
@@ -23,7 +26,7 @@ ROOM = 0.045
 COLOURS = {"kept": "#8fa3b8", "suspended": "#d1495b", "draining": "#edae49", "TE job": "#00798c"}
 
 
-def draw(instance: Instance | Horizon, plan: Plan | Decisions, axes: Any) -> None:
+def draw(instance: Instance | Horizon, plan: Plan | Decisions, axes: Axes) -> None:
     """Draw a plan of a single decision or of a horizon."""
     if isinstance(instance, Horizon) and isinstance(plan, Decisions):
         draw_run(instance, plan, axes)
@@ -33,7 +36,7 @@ def draw(instance: Instance | Horizon, plan: Plan | Decisions, axes: Any) -> Non
         raise TypeError(f"{with_article(plan.kind)} is not an answer to {with_article(instance.kind)}")
 
 
-def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
+def draw_decision(instance: Instance, plan: Plan, axes: Axes) -> None:
     """Draw two stacked bars per node and resource, in shares of the node's capacity: before the plan and after it.
 
     Parts are labelled with the numbers of their jobs; TE jobs are T0, T1, ...
@@ -88,7 +91,7 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
 class _Stack:
     """Draws stacked bars; remembers which parts the legend has."""
 
-    def __init__(self, axes: Any, width: float, size: float) -> None:
+    def __init__(self, axes: Axes, width: float, size: float) -> None:
         self.axes, self.width, self.size = axes, width, size
         self.seen: set[str] = set()
 
@@ -101,9 +104,9 @@ class _Stack:
             label = None if part in self.seen else part
             self.seen.add(part)
             share = amount / capacity
-            colour = COLOURS[part]
-            look = {"width": self.width, "color": colour, "edgecolor": "white", "linewidth": 0.6}
-            self.axes.bar(x, share, bottom=level, label=label, **look)
+            self.axes.bar(
+                x, share, self.width, bottom=level, label=label, color=COLOURS[part], edgecolor="white", linewidth=0.6
+            )
             if self.size and share >= ROOM:
                 self.axes.text(x, level + share / 2, name, ha="center", va="center", fontsize=self.size, color="white")
             level += share

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlsched.instances.preemption.horizon import Decisions, Horizon
 from mlsched.instances.preemption.horizon_judge import finished
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLOURS = {"BE job": "#8fa3b8", "grace period": "#edae49", "TE job": "#00798c"}
 #: Share of its row that a bar takes, and the room between two nodes in rows.
@@ -13,7 +16,7 @@ THICK, APART = 0.8, 0.6
 MINUTE = 60
 
 
-def draw_run(horizon: Horizon, plan: Decisions, axes: Any) -> None:
+def draw_run(horizon: Horizon, plan: Decisions, axes: Axes) -> None:
     """Draw one row per job on a node at a time, with job names in the bars. Triangles: TE jobs' submissions."""
     run = finished(horizon, plan)
     base, seen, marks = 0.0, set[str](), list[tuple[float, str]]()
@@ -27,8 +30,16 @@ def draw_run(horizon: Horizon, plan: Decisions, axes: Any) -> None:
             for part, left, right in parts:
                 label = None if part in seen else part
                 seen.add(part)
-                look = {"height": THICK, "color": COLOURS[part], "edgecolor": "white", "linewidth": 0.6}
-                axes.barh(base + row, (right - left) / MINUTE, left=left / MINUTE, label=label, **look)
+                axes.barh(
+                    base + row,
+                    (right - left) / MINUTE,
+                    height=THICK,
+                    left=left / MINUTE,
+                    label=label,
+                    color=COLOURS[part],
+                    edgecolor="white",
+                    linewidth=0.6,
+                )
             place = ((start + end) / 2 / MINUTE, base + row)
             axes.text(*place, str(job), ha="center", va="center", fontsize=7, color="white", clip_on=True)
         marks.append((base + max(0, len(until) - 1) / 2, f"node {node}"))

@@ -9,7 +9,8 @@ over the complete run. A decision's score (Eq. 3) is a proxy for this. The judge
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Horizon(contract.Instance):
     problem: ClassVar[str] = "preemption"
     called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Decisions
-    judge: ClassVar[Any] = horizon_judge
+    judge: ClassVar[ModuleType] = horizon_judge
     objectives: ClassVar[tuple[Objective, ...]] = horizon_judge.OBJECTIVES
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
@@ -77,7 +78,7 @@ class Horizon(contract.Instance):
         if (most := 10**6 * (end + 1) * max(1, len(self.submit))) > EXACT:
             raise InvalidInput(f"execution: slowdowns may add up to {most} millionths; use fewer or shorter jobs")
 
-    def table(self, plan: Decisions) -> dict[str, Any]:
+    def table(self, plan: Decisions) -> dict[str, object]:
         """Return one row per decision: the TE job, its node, and its victims."""
         victims_of = [np.flatnonzero(plan.by == k) for k in range(len(plan.te))]
         victims = [", ".join(map(str, plan.victim[rows].tolist())) for rows in victims_of]

@@ -196,7 +196,7 @@ class Run:
         return {objective.name: total for objective, total in zip(OBJECTIVES, totals, strict=True)}
 
 
-def violations(horizon: Horizon, plan: Any) -> list[str]:
+def violations(horizon: Horizon, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible. The first ends the run."""
     if not isinstance(plan, horizon.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]

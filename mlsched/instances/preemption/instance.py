@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core import contract
 from mlsched.core.contract import Objective, Primary, objective_entry
@@ -25,7 +27,7 @@ SCORE_UNIT = 10**6
 SIZE_UNIT = 10**9
 
 
-def sizes(demand: IntArray, capacity: IntArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+def sizes(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.float64]:
     """Compute Eq. 1: the Euclidean norm of demand / capacity over the resources, one row per job.
 
     Rows of `capacity` belong to the jobs' nodes. A resource that a node does not have (capacity 0) contributes 0.
@@ -73,7 +75,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "preemption.instance"
     problem: ClassVar[str] = "preemption"
     plan_type: ClassVar[type[contract.Plan]] = Plan
-    judge: ClassVar[Any] = judge
+    judge: ClassVar[ModuleType] = judge
     objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.BASES)
 
     secrets: ClassVar[tuple[str, ...]] = ("job_remaining",)
@@ -122,7 +124,7 @@ class Instance(contract.Instance):
                 raise InvalidInput(f"{name}: {value}, expected at least {minimum}, the largest among the listed jobs")
 
     @functools.cached_property
-    def _relative_size(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _relative_size(self) -> npt.NDArray[np.float64]:
         return sizes(self.job_demand, self.node_capacity[self.job_node])
 
     @functools.cached_property
@@ -139,7 +141,7 @@ class Instance(contract.Instance):
         return np.rint(SCORE_UNIT * relative).astype(np.int64)
 
     @functools.cached_property
-    def preemptible(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def preemptible(self) -> npt.NDArray[np.bool_]:
         """Return which BE jobs may still be preempted."""
         return self.job_preemptions < self.preemption_limit
 
@@ -152,7 +154,7 @@ class Instance(contract.Instance):
         """Return the names of the TE jobs without a node."""
         return [f"TE job {t} waits" for t in np.flatnonzero(plan.te_node < 0).tolist()]
 
-    def table(self, plan: Plan) -> dict[str, Any]:
+    def table(self, plan: Plan) -> dict[str, object]:
         """Return one row per job: class, number in the class, node (-1: the job waits), and fate."""
         jobs, tes = len(self.job_node), len(self.te_demand)
         suspended = np.isin(np.arange(jobs), plan.victims)

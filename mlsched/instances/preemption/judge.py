@@ -35,7 +35,7 @@ BASES: dict[Objective, Callable[[Instance, list[int]], int]] = {
 }
 
 
-def violations(instance: Instance, plan: Any) -> list[str]:
+def violations(instance: Instance, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]

@@ -6,9 +6,10 @@ Few distinct numbers, so that ties, exact fits, empty nodes, zero demands and eq
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.instances.preemption.instance import Instance
@@ -30,7 +31,7 @@ def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[
         k = len(resources)
         small = st.integers(0, 4)
 
-        def matrix(rows: int, entries: SearchStrategy[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        def matrix(rows: int, entries: SearchStrategy[int]) -> npt.NDArray[np.int64]:
             flat = draw(st.lists(entries, min_size=rows * k, max_size=rows * k))
             return np.array(flat, dtype=np.int64).reshape(rows, k)
 

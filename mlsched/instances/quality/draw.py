@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from mlsched.instances.quality.draw_epochs import draw_epochs
 from mlsched.instances.quality.horizon import Epochs, Horizon
 from mlsched.instances.quality.instance import PPM, Instance, Plan
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Most jobs in one picture; jobs with the most cores come first.
 MOST_JOBS = 60
 
 
-def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Any) -> None:
+def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Axes) -> None:
     """Draw a plan of a single decision or of a horizon."""
     if isinstance(instance, Horizon) and isinstance(plan, Epochs):
         draw_epochs(instance, plan, axes)
@@ -25,7 +28,7 @@ def draw(instance: Instance | Horizon, plan: Plan | Epochs, axes: Any) -> None:
         raise TypeError(f"{with_article(plan.kind)} is not an answer to {with_article(instance.kind)}")
 
 
-def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
+def draw_decision(instance: Instance, plan: Plan, axes: Axes) -> None:
     """Draw bars of cores per job, by decreasing predicted loss, and dots of that loss (1 at a job's start)."""
     running = instance.running
     loss = instance.loss[running, plan.cores[running]] / PPM

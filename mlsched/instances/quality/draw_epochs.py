@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,11 +10,14 @@ from mlsched.instances.quality.horizon import Epochs, Horizon
 from mlsched.instances.quality.horizon_judge import Run
 from mlsched.instances.quality.instance import PPM
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Jobs whose names fit into the legend.
 MOST_NAMED = 12
 
 
-def draw_epochs(horizon: Horizon, plan: Epochs, axes: Any) -> None:
+def draw_epochs(horizon: Horizon, plan: Epochs, axes: Axes) -> None:
     """Draw stacked steps of cores by job and epoch, and a line of the weighted loss of the present jobs."""
     run, summed = Run(horizon), list[float]()
     for cores in plan.cores.tolist():

@@ -8,7 +8,8 @@ judge's docstring has the rules.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Horizon(contract.Instance):
     problem: ClassVar[str] = "quality"
     called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Epochs
-    judge: ClassVar[Any] = horizon_judge
+    judge: ClassVar[ModuleType] = horizon_judge
     objectives: ClassVar[tuple[Objective, ...]] = horizon_judge.OBJECTIVES
 
     cores: int = integer(low=1, high=UNLIMITED, doc="C: cores of the cluster")
@@ -80,7 +81,7 @@ class Horizon(contract.Instance):
     def _work_and_iterations(self) -> list[tuple[int, int]]:
         return list(zip(self.work.tolist(), self.iterations.tolist(), strict=True))
 
-    def table(self, plan: Epochs) -> dict[str, Any]:
+    def table(self, plan: Epochs) -> dict[str, object]:
         """Return one row per epoch with the cores of each job."""
         cores = {f"job {j}": plan.cores[:, j] for j in range(plan.cores.shape[1])}
         return {"epoch": np.arange(len(plan.cores)), **cores}

@@ -102,7 +102,7 @@ class Run:
         return {objective.name: int(getattr(self, objective.name)) for objective in OBJECTIVES}
 
 
-def violations(horizon: Horizon, plan: Any) -> list[str]:
+def violations(horizon: Horizon, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible. The first faulty epoch ends it."""
     if not isinstance(plan, horizon.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]

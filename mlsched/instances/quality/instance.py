@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "quality.instance"
     problem: ClassVar[str] = "quality"
     plan_type: ClassVar[type[contract.Plan]] = Plan
-    judge: ClassVar[Any] = judge
+    judge: ClassVar[ModuleType] = judge
     objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.VALUES)
 
     cores: int = integer(high=UNLIMITED, doc="C: cores of the cluster")
@@ -118,7 +119,7 @@ class Instance(contract.Instance):
         full[self.running] = cores
         return Plan(cores=full)
 
-    def table(self, plan: Plan) -> dict[str, Any]:
+    def table(self, plan: Plan) -> dict[str, object]:
         """Return one row per job with its cores and its predicted loss, ppm of its loss at the start."""
         jobs = np.arange(len(plan.cores))
         return {"job": jobs, "cores": plan.cores, "predicted_loss_ppm": self.loss[jobs, plan.cores]}

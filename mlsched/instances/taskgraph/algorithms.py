@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlsched.core.params import check_choice
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +105,9 @@ def partition(algorithm: Algorithm, parts: int) -> list[list[Layer]]:
     return [[Layer(stage.parameters / width, stage.work / width)] * width for stage in pieces(algorithm.layers, stages)]
 
 
-def training_graph(stages: list[list[Layer]], replicas: int, sync: str, between: Link, syncing: Link) -> Any:
+def training_graph(
+    stages: list[list[Layer]], replicas: int, sync: str, between: Link, syncing: Link
+) -> nx.MultiDiGraph:
     """Build the tasks of one iteration: every partition for every replica (mini-batch), and the synchronisation.
 
     Workers are named (replica, stage, part). A stage of a replica feeds all of its next (link `between`). By `sync`:
@@ -139,7 +144,7 @@ def training_graph(stages: list[list[Layer]], replicas: int, sync: str, between:
     return graph
 
 
-def serve(graph: Any, last: set[Any], parameters: int, syncing: Link) -> None:
+def serve(graph: nx.MultiDiGraph, last: set[Any], parameters: int, syncing: Link) -> None:
     """Add a task "ps" with these parameters: the `last` workers send to it, and it to every worker's next iteration."""
     workers = list(graph.nodes)
     graph.add_node("ps", parameters=parameters, work=0.0)
@@ -149,7 +154,7 @@ def serve(graph: Any, last: set[Any], parameters: int, syncing: Link) -> None:
         graph.add_edge("ps", worker, lag=1, volume=syncing.volume, delay=syncing.delay)
 
 
-def name_roles(graph: Any) -> None:
+def name_roles(graph: nx.MultiDiGraph) -> None:
     """Give the tasks of a `training_graph` their roles and replicas, as attributes."""
     for name, task in graph.nodes(data=True):
         task.update(role=int(name == "ps"), replica=0 if name == "ps" else name[0])

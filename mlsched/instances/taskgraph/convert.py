@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import UNLIMITED, IntArray, as_int, ints
 from mlsched.core.params import Range
 from mlsched.instances.taskgraph.instance import Instance
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Default of each integer attribute; None: must be given, or follows from others.
 OF_JOB = {"arrival": 0, "deadline": UNLIMITED, "urgency": 1, "required": 0, "max_iterations": 1}
@@ -122,7 +125,7 @@ class _Reader:
         self.eligible: list[list[int]] = []
         self.edges: dict[str, list[int]] = {name: [] for name in ("from", "to", *OF_EDGE)}
 
-    def read_job(self, where: str, number: int, graph: Any) -> None:
+    def read_job(self, where: str, number: int, graph: nx.MultiDiGraph) -> None:
         if not (hasattr(graph, "adj") and graph.is_directed()):
             raise InvalidInput(
                 f"{where}: is {with_article(type(graph).__name__)}, expected a networkx DiGraph or MultiDiGraph"
@@ -246,7 +249,7 @@ class Link:
     delay: int
 
 
-def chain_iterations(graph: Any, link: Link) -> None:
+def chain_iterations(graph: nx.MultiDiGraph, link: Link) -> None:
     """Let the first tasks of an iteration wait for the last tasks of the previous iteration (edges of lag 1)."""
     inside = [(u, v) for u, v, lag in graph.edges(data="lag", default=0) if lag == 0]
     heads: set[Hashable] = {v for _, v in inside}

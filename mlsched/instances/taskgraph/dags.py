@@ -7,12 +7,15 @@ attributes; the generator adds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    import networkx as nx
 
-def _graph_without_edges(tasks: int) -> Any:
+
+def _graph_without_edges(tasks: int) -> nx.MultiDiGraph:
     import networkx as nx
 
     graph = nx.MultiDiGraph()
@@ -20,7 +23,7 @@ def _graph_without_edges(tasks: int) -> Any:
     return graph
 
 
-def layered(rng: np.random.Generator, tasks: int, density: float = 0.3) -> Any:
+def layered(rng: np.random.Generator, tasks: int, density: float = 0.3) -> nx.MultiDiGraph:
     """Draw layers of random width; a task waits for one task of the layer before, and for others with `density`."""
     graph = _graph_without_edges(tasks)
     before: list[int] = []
@@ -35,7 +38,7 @@ def layered(rng: np.random.Generator, tasks: int, density: float = 0.3) -> Any:
     return graph
 
 
-def fork_join(rng: np.random.Generator, tasks: int) -> Any:
+def fork_join(rng: np.random.Generator, tasks: int) -> nx.MultiDiGraph:
     """Draw stages, each a fork into parallel tasks that one task joins, the next stage's fork."""
     graph = _graph_without_edges(tasks)
     fork, used = 0, 1
@@ -50,7 +53,7 @@ def fork_join(rng: np.random.Generator, tasks: int) -> Any:
     return graph
 
 
-def series_parallel(rng: np.random.Generator, tasks: int) -> Any:
+def series_parallel(rng: np.random.Generator, tasks: int) -> nx.MultiDiGraph:
     """Compose a random graph: one task, two graphs in series, or two in parallel, by fair coins.
 
     In series, the last tasks of the first precede the first tasks of the second.
@@ -72,7 +75,7 @@ def series_parallel(rng: np.random.Generator, tasks: int) -> Any:
     return graph
 
 
-def random_order(rng: np.random.Generator, tasks: int, density: float = 0.2) -> Any:
+def random_order(rng: np.random.Generator, tasks: int, density: float = 0.2) -> nx.MultiDiGraph:
     """Draw each pair of a random order as an edge with `density`, without transitive edges."""
     import networkx as nx
 
@@ -83,7 +86,7 @@ def random_order(rng: np.random.Generator, tasks: int, density: float = 0.2) -> 
     return graph
 
 
-DAGS: Mapping[str, Callable[[np.random.Generator, int], Any]] = {
+DAGS: Mapping[str, Callable[[np.random.Generator, int], nx.MultiDiGraph]] = {
     "layered": layered,
     "fork-join": fork_join,
     "series-parallel": series_parallel,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph.draw_usage import draw_usage
 from mlsched.instances.taskgraph.instance import Instance, Timetable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Distinct colours of jobs, or of the tasks of a single job, reused in turn.
 COLOURS = ("#00798c", "#d1495b", "#edae49", "#66a182", "#2e4057", "#8d6a9f", "#c8553d", "#5fa8d3", "#a3b18a", "#7f5539")
@@ -22,7 +25,7 @@ LANE, MOST_LANES = 30, 32
 UNITS = (("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000), ("milliseconds", 1))
 
 
-def draw(instance: Instance, plan: Timetable, axes: Any) -> dict[str, tuple[str, float]]:
+def draw(instance: Instance, plan: Timetable, axes: Axes) -> dict[str, tuple[str, float]]:
     """Draw one band per node, one row per concurrent run. Ticks on the upper edge: deadlines, in their job's colour.
 
     If a node has several GPUs and every run there takes one of them, or a named part of one, the rows are its GPUs and
@@ -114,7 +117,7 @@ def _picture_title(instance: Instance, plan: Timetable, shown: _Time) -> str:
     return ", ".join(parts)
 
 
-def _label_gpu_rows(instance: Instance, plan: Timetable, heights: list[int], axes: Any) -> None:
+def _label_gpu_rows(instance: Instance, plan: Timetable, heights: list[int], axes: Axes) -> None:
     """Write the names of GPUs beside their rows."""
     at, names, base = list[float](), list[str](), 0
     for node, height in enumerate(heights):
@@ -171,7 +174,7 @@ def _rows_by_gpu(instance: Instance, plan: Timetable, node: int) -> tuple[list[i
 
 
 def _heights_of_runs(
-    rows: dict[tuple[int, int, int], int], heights: list[int], axes: Any
+    rows: dict[tuple[int, int, int], int], heights: list[int], axes: Axes
 ) -> dict[tuple[int, int], float]:
     """Return the height of each (task, iteration) in the picture, and draw the lines between nodes."""
     base, place = 0.0, {}
@@ -189,7 +192,7 @@ def _draw_bars(
     instance: Instance,
     runs: list[tuple[int, int, int, int, int]],
     place: dict[tuple[int, int], float],
-    axes: Any,
+    axes: Axes,
     shown: _Time,
 ) -> dict[tuple[int, int], tuple[int, int, int]]:
     """Draw every run; returns (task, iteration) -> (node, start, end)."""
@@ -230,7 +233,7 @@ def _write_labels_beside(
     outside: list[tuple[float, float, str]],
     place: dict[tuple[int, int], float],
     where: dict[tuple[int, int], tuple[int, int, int]],
-    axes: Any,
+    axes: Axes,
     points: float,
     shown: _Time,
 ) -> None:
@@ -242,8 +245,16 @@ def _write_labels_beside(
     for y, end, text in outside:
         free = min([border, *(start for start in starts[y] if start >= end)]) - end
         if SIGN * len(text) + 3 <= points * free:
-            look = {"ha": "left", "va": "center", "fontsize": LABEL, "color": "#333333"}
-            axes.annotate(text, (end, y), (2, 0), textcoords="offset points", **look)
+            axes.annotate(
+                text,
+                (end, y),
+                (2, 0),
+                textcoords="offset points",
+                ha="left",
+                va="center",
+                fontsize=LABEL,
+                color="#333333",
+            )
 
 
 def _short_task_name(name: str) -> str:
@@ -277,7 +288,7 @@ def _transfers(
     instance: Instance,
     where: dict[tuple[int, int], tuple[int, int, int]],
     place: dict[tuple[int, int], float],
-    axes: Any,
+    axes: Axes,
     shown: _Time,
 ) -> bool:
     """Draw lines from runs to their data's runs on other nodes, and return True if there is one."""

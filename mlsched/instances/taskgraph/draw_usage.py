@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlsched.instances.taskgraph.instance import Instance, Timetable
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: So many resources have a strip, each of this height as a share of the chart's.
 MOST, STRIP = 6, 0.16
 
 
-def draw_usage(instance: Instance, plan: Timetable, axes: Any, shown: Callable[[int], float]) -> None:
+def draw_usage(instance: Instance, plan: Timetable, axes: Axes, shown: Callable[[int], float]) -> None:
     """Draw one strip per resource: the use as an area, the capacity as a line; `shown` puts ticks on the axis.
 
     The strips share the chart's place in its figure; axes without such a place get none.

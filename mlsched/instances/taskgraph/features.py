@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mlsched.core.contract import Feature
@@ -13,7 +11,7 @@ from mlsched.instances.taskgraph.instance import Instance
 Rng = np.random.Generator
 
 
-def _with_entries(instance: Instance, at: Any, **values: Any) -> Instance:
+def _with_entries(instance: Instance, at: object, **values: object) -> Instance:
     changed = {name: getattr(instance, name).copy() for name in values}
     for name, value in values.items():
         changed[name][at] = value

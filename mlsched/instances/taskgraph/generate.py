@@ -9,7 +9,7 @@ minute, and an "iteration" a block of the job's SGD iterations that fills some o
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS
 from mlsched.instances.taskgraph.instance import Instance
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Milliseconds of a tick: the clock's minute.
 TICK_MS = 60_000
@@ -170,7 +173,7 @@ class _Jobs:
         volume = self._draw_integer(50, 100)
         return Link(volume, -(-volume // self.bandwidth))
 
-    def draw_training_graph(self, most: int, kind: str, parallelism: str, sync: str) -> Any:
+    def draw_training_graph(self, most: int, kind: str, parallelism: str, sync: str) -> nx.MultiDiGraph:
         """Draw a job of one of the five algorithms with about `most` tasks."""
         algorithm = list(ALGORITHMS.values())[self._draw_integer(0, len(ALGORITHMS) - 1)]
         how = PARALLELISM[self._draw_integer(1, 4)] if parallelism == "mixed" else parallelism
@@ -190,7 +193,7 @@ class _Jobs:
             task["duration"] = max(1, round(ticks * task["work"] / total))
         return graph
 
-    def draw_random_graph(self, most: int, kind: str) -> Any:
+    def draw_random_graph(self, most: int, kind: str) -> nx.MultiDiGraph:
         """Draw a job with a random graph of at most `most` tasks."""
         graph = DAGS[kind](self.rng, self._draw_integer(max(1, most // 4), max(1, most // 2)))
         for _, task in graph.nodes(data=True):
@@ -202,7 +205,13 @@ class _Jobs:
         return graph
 
     def draw_demands(
-        self, graph: Any, nodes: int, capacity: dict[str, int], pinned: float, fractional: float, sharing: float
+        self,
+        graph: nx.MultiDiGraph,
+        nodes: int,
+        capacity: dict[str, int],
+        pinned: float,
+        fractional: float,
+        sharing: float,
     ) -> None:
         """Draw the demands of every task, its eligible nodes, and the price of moving it."""
         for name, task in graph.nodes(data=True):
@@ -221,7 +230,7 @@ class _Jobs:
                 size = -(-4 * task["parameters"] // 10**6)
                 graph.add_edge(name, name, lag=1, volume=size, delay=-(-size // self.bandwidth))
 
-    def draw_times(self, graph: Any, latest: int, slack: float) -> None:
+    def draw_times(self, graph: nx.MultiDiGraph, latest: int, slack: float) -> None:
         """Draw arrival, deadline and urgency."""
         path: dict[Any, int] = {}
         for name in _topological_order(graph):
@@ -234,7 +243,7 @@ class _Jobs:
             arrival=arrival, deadline=min(UNLIMITED, arrival + int(np.ceil(room))), urgency=self._draw_integer(1, 10)
         )
 
-    def draw_accuracies(self, graph: Any) -> None:
+    def draw_accuracies(self, graph: nx.MultiDiGraph) -> None:
         """Draw a concave accuracy table, starting at 0.1 (guessing), and the required accuracy."""
         most = graph.graph["max_iterations"]
         final, rate = self.rng.uniform(0.7, 0.98), self.rng.uniform(1, 4) / most
@@ -244,7 +253,7 @@ class _Jobs:
         graph.graph.update(accuracy=table.tolist(), required=int(table[needed]))
 
 
-def _topological_order(graph: Any) -> list[Any]:
+def _topological_order(graph: nx.MultiDiGraph) -> list[Any]:
     """Sort the tasks topologically by the edges inside an iteration."""
     import networkx as nx
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Instance(Units, Graph, Terms, Cluster, contract.Instance):
     problem: ClassVar[str] = "taskgraph"
     called: ClassVar[contract.Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Timetable
-    judge: ClassVar[Any] = judge
+    judge: ClassVar[ModuleType] = judge
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("total_jct", "min", "ticks", "sum over jobs of completion minus arrival"),
         Objective("deadlines_met", "max", "jobs", "jobs that complete by their deadline"),
@@ -175,7 +176,7 @@ class Instance(Units, Graph, Terms, Cluster, contract.Instance):
         """Return the name of a task, or its number."""
         return self.task_names[task] if self.task_names else str(task)
 
-    def table(self, plan: Timetable) -> dict[str, Any]:
+    def table(self, plan: Timetable) -> dict[str, object]:
         """Return the timetable with names, one row per run, in the order of starts; times in ticks."""
         order = np.lexsort((plan.task, plan.node, plan.start))
         task = plan.task[order]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
+from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -63,7 +64,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
     problem: ClassVar[str] = "taskgraph"
     called: ClassVar[contract.Question] = "online"
     plan_type: ClassVar[type[contract.Plan]] = Round
-    judge: ClassVar[Any] = snapshot_judge
+    judge: ClassVar[ModuleType] = snapshot_judge
     objectives: ClassVar[tuple[Objective, ...]] = ()
     secrets: ClassVar[tuple[str, ...]] = ("slowness",)
     least_information: ClassVar[contract.Information] = "profiled"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Pairs = list[tuple[int, int]]
 
 
-def violations(snapshot: Snapshot, plan: Any) -> list[str]:
+def violations(snapshot: Snapshot, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, snapshot.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(snapshot.plan_type.kind)}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from mlsched.instances.workers.horizon import Horizon, Stages
 from mlsched.instances.workers.instance import Instance, Plan
 from mlsched.instances.workers.stream import Policy, Stream
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Most jobs in one picture; jobs with the most workers come first.
 MOST_JOBS = 60
 
 
 def draw(
-    instance: Instance | Horizon | Stream, plan: Plan | Stages | Policy, axes: Any
+    instance: Instance | Horizon | Stream, plan: Plan | Stages | Policy, axes: Axes
 ) -> dict[str, tuple[str, float]]:
     """Draw a plan of a decision, a horizon or a stream; times are in minutes."""
     if isinstance(instance, Horizon) and isinstance(plan, Stages):
@@ -32,7 +35,7 @@ def draw(
     return {"ms": ("minutes", 1 / 60_000)}
 
 
-def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
+def draw_decision(instance: Instance, plan: Plan, axes: Axes) -> None:
     """Draw bars by job in arrival order, workers up and PSs down, and dots of the minutes to finish."""
     order = np.sort(np.argsort(-plan.workers, kind="stable")[:MOST_JOBS])
     place = np.arange(len(order))

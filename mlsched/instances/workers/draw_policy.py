@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlsched.instances.workers.stream import Policy, Stream
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def draw_policy(stream: Stream, plan: Policy, axes: Any) -> None:
+
+def draw_policy(stream: Stream, plan: Policy, axes: Axes) -> None:
     """Draw the states of the policy by total iterations left and jobs to come: the use of the scarcest resource.
 
     A dot is a state; states with waiting jobs have a ring.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlsched.instances.workers.horizon import Horizon, Stages
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Nanoseconds in a minute.
 MINUTE = 60 * 10**9
 
 
-def draw_stages(horizon: Horizon, plan: Stages, axes: Any) -> None:
+def draw_stages(horizon: Horizon, plan: Stages, axes: Axes) -> None:
     """Draw stacked steps of the mean use of one resource by job and stage. Triangles: arrivals and finishes."""
     borders = np.concatenate([[0], plan.ends]) / MINUTE
     lengths = np.diff(np.concatenate([[0], plan.ends]))

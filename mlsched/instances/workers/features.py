@@ -20,7 +20,7 @@ def _random_job(instance: Instance, rng: Rng) -> int:
     return int(rng.integers(len(instance.waiting)))
 
 
-def _with_entries(instance: Instance, at: Any, **values: Any) -> Instance:
+def _with_entries(instance: Instance, at: object, **values: object) -> Instance:
     changed = {name: getattr(instance, name).copy() for name in values}
     for name, value in values.items():
         changed[name][at] = value

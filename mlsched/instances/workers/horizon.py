@@ -10,7 +10,8 @@ cost of re-scheduling: the fluid optimum is a lower bound for any scheduler.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Horizon(contract.Instance):
     problem: ClassVar[str] = "workers"
     called: ClassVar[Question] = "offline"
     plan_type: ClassVar[type[contract.Plan]] = Stages
-    judge: ClassVar[Any] = horizon_judge
+    judge: ClassVar[ModuleType] = horizon_judge
     tolerance: ClassVar[float] = 1e-6
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("total_jct", "min", "ms", "sum over the jobs of the time from arrival to finish; a real number"),
@@ -119,7 +120,7 @@ class Horizon(contract.Instance):
         fastest = np.where(self.allowed, self.time, NEVER).min(axis=(1, 2), initial=NEVER)
         return [b * t for b, t in zip(self.remaining.tolist(), fastest.tolist(), strict=True)]
 
-    def table(self, plan: Stages) -> dict[str, Any]:
+    def table(self, plan: Stages) -> dict[str, object]:
         """Return one row per entry of the plan with its job's model; times in ns."""
         names = np.array(self.models, dtype=object)
         return {

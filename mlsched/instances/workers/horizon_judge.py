@@ -34,7 +34,7 @@ WORK = Fraction(1, 10**7)
 NS = 1000000
 
 
-def violations(horizon: Horizon, plan: Any) -> list[str]:
+def violations(horizon: Horizon, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, horizon.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(horizon.plan_type.kind)}"]

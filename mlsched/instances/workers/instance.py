@@ -8,7 +8,8 @@ job now. A table lists the time of a job with `w` workers and `p` PSs. It is com
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "workers.instance"
     problem: ClassVar[str] = "workers"
     plan_type: ClassVar[type[contract.Plan]] = Plan
-    judge: ClassVar[Any] = judge
+    judge: ClassVar[ModuleType] = judge
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective(
             "total_jct", "min", "ms", "sum over the jobs of the time to finish; of a waiting job, its waiting term"
@@ -99,7 +100,7 @@ class Instance(contract.Instance):
         if total > EXACT:
             raise InvalidInput(f"total_jct can reach {total}, expected below 2^53; lower cost or waiting")
 
-    def table(self, plan: Plan) -> dict[str, Any]:
+    def table(self, plan: Plan) -> dict[str, object]:
         """Return one row per job with its model, workers and PSs; 0 of both if it waits."""
         names = np.array(self.models, dtype=object)
         return {"job": np.arange(len(plan.workers)), "model": names[self.model], "workers": plan.workers, "ps": plan.ps}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CANNOT = 9007199254740992
 
 
-def violations(instance: Instance, plan: Any) -> list[str]:
+def violations(instance: Instance, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(instance.plan_type.kind)}"]

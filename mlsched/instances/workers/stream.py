@@ -10,7 +10,8 @@ docstring has the rules.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Stream(contract.Instance):
     problem: ClassVar[str] = "workers"
     called: ClassVar[Question] = "policy"
     plan_type: ClassVar[type[contract.Plan]] = Policy
-    judge: ClassVar[Any] = stream_judge
+    judge: ClassVar[ModuleType] = stream_judge
     tolerance: ClassVar[float] = 1e-6
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("expected_total_jct", "min", "ms", "expectation of the sum of the times from arrival to finish"),
@@ -103,7 +104,7 @@ class Stream(contract.Instance):
         use = w * self.worker_demand[:, None, None, :] + p * self.ps_demand[:, None, None, :]
         return np.asarray((self.time < NEVER) & (use <= self.capacity).all(axis=3))
 
-    def table(self, plan: Policy) -> dict[str, Any]:
+    def table(self, plan: Policy) -> dict[str, object]:
         """Return one row per state, with the present jobs and their allocations in words."""
         jobs, given = [], []
         for row in range(len(plan.coming)):

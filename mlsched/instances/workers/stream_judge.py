@@ -31,7 +31,7 @@ Given = tuple[tuple[int, int], ...]
 State = tuple[int, Jobs]
 
 
-def violations(stream: Stream, plan: Any) -> list[str]:
+def violations(stream: Stream, plan: object) -> list[str]:
     """Return sentences that describe the faults of `plan`; empty if it is feasible."""
     if not isinstance(plan, stream.plan_type):
         return [f"the answer is {with_article(type(plan).__name__)}, expected {with_article(stream.plan_type.kind)}"]

@@ -44,9 +44,9 @@ class Effort:
         levels: Levels of intervals, the first of about 128, each next of four times the number.
         climbs, steps: Steps of L-BFGS and of Adam on each level.
         gain: The next level is left out if the last one gained a smaller share than this.
-        work: Limit of the examined entries of tables (with pauses, about 12 ns each) or starts (without pauses, about 70 ns),
-            after which the best prices so far are taken. If jobs queue for most of a log, each has most intervals as
-            relevant ones.
+        work: Limit of the examined entries of tables (with pauses, about 12 ns each) or starts (without
+            pauses, about 70 ns), after which the best prices so far are taken. If jobs queue for most of a log, most
+            intervals are relevant for each job.
     """
 
     levels: int

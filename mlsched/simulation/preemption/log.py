@@ -8,7 +8,8 @@ from mlsched.simulation import log
 class Log(log.Log):
     """One row for every segment in which a job used a node.
 
-    A row has [start, end), the signal that ended it (-1: without a signal), and 1 if the job was finished by its end, else 0.
+    A row has [start, end), the signal that ended it (-1: without a signal), and 1 if the job was finished by its end,
+    else 0.
     """
 
     names = ("job", "node", "start", "end", "signal", "finished")

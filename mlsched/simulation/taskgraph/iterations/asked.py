@@ -93,7 +93,7 @@ def _counting_resource(demand: IntArray) -> int:
 
 
 def _logged_tasks(trace: Trace, rows: IntArray, there: IntArray) -> list[IntArray]:
-    """Return the logged demands of each job's tasks, shape (tasks, RESOURCES), for counted resources; empty if the log lacks them."""
+    """Return the logged demands of each job's tasks for counted resources, shape (tasks, RESOURCES), or []."""
     if not trace.tasks:
         return []
     counts = np.isin(np.arange(len(RESOURCES)), there)
