@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile
+from mlsched.core.fields import IntArray
 from mlsched.learned.weights import Weights
 
 Floats = npt.NDArray[np.float32]
+#: Floats of any precision.
+Reals = npt.NDArray[np.floating]
 
 
 #: Multiplications of a product up to which OpenBLAS takes one thread.
 ALONE = 2**18
 
 
-def product_in_blocks(x: Any, weight: Any) -> Any:
+def product_in_blocks(x: Reals, weight: Reals) -> Reals:
     """Compute `x @ weight`, shapes (rows, inputs) and (inputs, outputs), in blocks of rows on one thread.
 
     NumPy's library would split products of this size over all cores. The threads would wait for each other, which takes
@@ -67,7 +69,7 @@ class Mlp:
         """Return the number of entries of an output."""
         return int(self.layers[-1][0].shape[1])
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Reals) -> Reals:
         """Compute the outputs, shape (..., outputs), of inputs of shape (..., inputs)."""
         *hidden, (last, shift) = self.layers
         for weight, bias in hidden:
@@ -88,7 +90,8 @@ def scoring_network(weights: Weights, features: int) -> Mlp:
     return net
 
 
-def sample(logits: Any, rng: np.random.Generator) -> Any:
+def sample(logits: Reals, rng: np.random.Generator) -> IntArray:
     """Draw an index of the last axis from the softmax of `logits` (-inf: never), by the Gumbel-max method."""
     noise = rng.standard_exponential(logits.shape, dtype=np.float32)
-    return (logits - np.log(np.maximum(noise, np.finfo(np.float32).tiny))).argmax(axis=-1)
+    indices: IntArray = (logits - np.log(np.maximum(noise, np.finfo(np.float32).tiny))).argmax(axis=-1)
+    return indices

@@ -5,12 +5,16 @@ Each function takes a record with the fields that it names and raises InvalidInp
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, refuse_first
+
+if TYPE_CHECKING:
+    from mlsched.instances.taskgraph.instance import Instance
+    from mlsched.instances.taskgraph.snapshot import Snapshot
 
 
 def jobs(record: Any) -> None:
@@ -28,7 +32,7 @@ def rising(name: str, table: IntArray) -> None:
     refuse_first(falls, name, table, "expected at least the entry before it")
 
 
-def tasks(record: Any) -> None:
+def tasks(record: Instance | Snapshot) -> None:
     """Check that tasks are listed job by job (`task_job`), and that every job has a task."""
     grouped("task_job", record.task_job, len(record.arrival), "job")
 
@@ -44,7 +48,7 @@ def grouped(name: str, owner: IntArray, owners: int, what: str) -> None:
         raise InvalidInput(f"{name}: {what} {lacking[0]} has no task; every {what} must have one")
 
 
-def edges(record: Any) -> None:
+def edges(record: Instance | Snapshot) -> None:
     """Check that edges join tasks of one job, and that edges inside an iteration are acyclic."""
     joined(record, record.task_job, "job")
 
@@ -61,7 +65,7 @@ def joined(record: Any, owner: IntArray, what: str) -> None:
     _refuse_cycle(count, record.edge_from[inside].tolist(), record.edge_to[inside].tolist())
 
 
-def past(record: Any) -> None:
+def past(record: Instance | Snapshot) -> None:
     """Check the finished iterations, and the places and times of the last of them."""
     nodes = len(record.node_capacity)
     refuse_first(

@@ -10,13 +10,15 @@ fitted model, then from its own best answers (`mlsched train harmony-plus`).
 from __future__ import annotations
 
 import functools
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import solver
 from mlsched.instances.placement import Instance, Plan
+from mlsched.learned.net import Reals
 from mlsched.learned.placement.plus_net import PlusNet, View
 from mlsched.learned.placement.plus_speeds import Speeds
 from mlsched.learned.placement.plus_state import Question, States
@@ -64,7 +66,7 @@ def complete_placements(states: States, net: PlusNet, rng: np.random.Generator) 
     return views
 
 
-def choose_candidates(view: View, scores: Any, stop: Any, rng: np.random.Generator) -> Any:
+def choose_candidates(view: View, scores: Reals, stop: Reals, rng: np.random.Generator) -> IntArray:
     """Choose each state's candidate, or NONE if it stops or has no candidate."""
     ends = np.searchsorted(view.state, np.arange(len(stop) + 1))
     if len(stop) > 1:  # the Gumbel-max way of drawing from a softmax, but for the first state

@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core.errors import InvalidFile, TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan
-from mlsched.learned.net import Mlp, sample
+from mlsched.learned.net import Floats, Mlp, Reals, sample
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.placement.board import Board, Shape
 
@@ -23,12 +23,12 @@ from mlsched.simulation.placement.board import Board, Shape
 class Net:
     """The policy network in NumPy. tensors: "job.0", "server.0" and the layers "0", "1", ... as `Mlp` has them."""
 
-    def __init__(self, tensors: Mapping[str, Any], shape: Shape) -> None:
+    def __init__(self, tensors: Mapping[str, Floats], shape: Shape) -> None:
         self.shape = shape
         self.job, self.server = Mlp(tensors, "job."), Mlp(tensors, "server.")
         self.body = Mlp(tensors)
 
-    def __call__(self, features: Any) -> Any:
+    def __call__(self, features: Floats) -> Reals:
         """Compute the logits, shape (rows, actions), of states, shape (rows, features), see `Board.features`."""
         s, rows = self.shape, len(features)
         split = s.slots * s.of_job

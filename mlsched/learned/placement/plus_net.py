@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned.net import Floats, product_in_blocks
+from mlsched.core.fields import IntArray
+from mlsched.learned.net import Floats, Reals, product_in_blocks
 
 #: Features of a candidate, of a job, of a server, and of the complete state.
 CANDIDATE, JOB, SERVER, WHOLE = 16, 12, 7, 6
@@ -60,14 +61,14 @@ class View:
         may_stop: True if a state may place nothing more, shape (B,).
     """
 
-    candidates: Any
-    jobs: Any
-    servers: Any
-    whole: Any
-    job: Any
-    server: Any
-    state: Any
-    may_stop: Any
+    candidates: Floats
+    jobs: Floats
+    servers: Floats
+    whole: Floats
+    job: IntArray
+    server: IntArray
+    state: IntArray
+    may_stop: npt.NDArray[np.bool_]
 
 
 class PlusNet:
@@ -80,7 +81,7 @@ class PlusNet:
                 raise InvalidFile(f"weights: {name} is not as harmony-plus has it; train it again")
         self.tensors = tensors
 
-    def __call__(self, view: View) -> tuple[Any, Any]:
+    def __call__(self, view: View) -> tuple[Reals, Reals]:
         """Score the candidates, shape (C,), and the choice to stop, shape (B,)."""
         t = self.tensors
         edge = product_in_blocks(view.candidates, t["edge.candidate"])
@@ -102,7 +103,7 @@ class PlusNet:
         return product_in_blocks(edge, t["score.out"])[:, 0], (stop @ t["stop.out"])[:, 0]
 
 
-def average_by_group(values: Any, weight: Any, group: Any, count: int) -> Any:
+def average_by_group(values: Reals, weight: Reals, group: IntArray, count: int) -> Floats:
     """Average `values`, shape (C, H), by ascending group with weights, shape (count, H); 0 for an empty group."""
     attended = np.zeros((count, values.shape[1]), dtype=np.float32)
     if len(group):

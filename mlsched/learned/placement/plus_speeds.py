@@ -15,14 +15,16 @@ history is treated like the mean of the types with history.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile
+from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance
 from mlsched.learned.net import Floats
 
+FloatArray = npt.NDArray[np.float64]
 #: The tensors of the model: two of types x types (on row by a task of column), two of types.
 PAIRS, ALONE = ("speeds.worker", "speeds.ps"), ("speeds.remote_ps", "speeds.remote_worker")
 
@@ -39,7 +41,7 @@ class Speeds:
         # One more type, the last: the mean of all, for types without history.
         self.tables = [_with_mean_entry(np.asarray(tensors[name], dtype=np.float64)) for name in (*PAIRS, *ALONE)]
 
-    def tables_for(self, instance: Instance) -> tuple[Any, Any, Any, Any]:
+    def tables_for(self, instance: Instance) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return the tables (by worker, by PS, remote PS, remote worker) for the instance's types, in its order."""
         rows = np.array([self._row.get(name, len(self._row)) for name in instance.types], dtype=np.int64)
         worker, ps, remote_ps, remote_worker = self.tables
@@ -47,14 +49,16 @@ class Speeds:
         return worker[pair], ps[pair], remote_ps[rows], remote_worker[rows]
 
 
-def _with_mean_entry(table: Any) -> Any:
+def _with_mean_entry(table: FloatArray) -> FloatArray:
     """Append an entry along each axis of the table, the mean of the others."""
     for axis in range(table.ndim):
         table = np.concatenate([table, table.mean(axis=axis, keepdims=True)], axis=axis)
     return table
 
 
-def network_shares(w: Any, p: Any, workers: Any, ps: Any, everywhere: bool) -> tuple[Any, Any]:
+def network_shares(
+    w: FloatArray, p: FloatArray, workers: IntArray, ps: IntArray, everywhere: bool
+) -> tuple[FloatArray, FloatArray]:
     """Return the remote shares of a job's PSs and of its other workers, 0 if they do not count.
 
     Args:

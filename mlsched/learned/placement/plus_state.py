@@ -7,14 +7,18 @@ network coefficients are not read: slowdowns are estimates of a fitted model (`p
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
+from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan
 from mlsched.learned.placement.plus_net import JOB, View
 from mlsched.learned.placement.plus_speeds import Speeds, network_shares
 
+FloatArray = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+#: Candidates by their state, job, server and part, each of shape (C,).
+Candidates = tuple[IntArray, IntArray, IntArray, IntArray]
 #: All numbers of tasks up to this may be put on a server at once; beyond it, powers of two.
 SMALL = 3
 
@@ -63,14 +67,14 @@ class Question:
         self.classes = self._server_classes()
         self.fixed = self._fixed_features()
 
-    def _server_classes(self) -> Any:
+    def _server_classes(self) -> Flags:
         """Return the class of equivalent servers of each server, one-hot, shape (M, classes)."""
         i = self.instance
         rows = np.concatenate([i.server_free, i.server_capacity, i.run_workers.T, i.run_ps.T], axis=1)
         _, which = np.unique(rows, axis=0, return_inverse=True)
         return np.eye(int(which.max(initial=-1)) + 1, dtype=bool)[which.reshape(-1)]
 
-    def _fixed_features(self) -> Any:
+    def _fixed_features(self) -> FloatArray:
         """Return the features of jobs that never change, shape (J, 7)."""
         i, mine = self.instance, np.arange(self.running, self.running + self.jobs)
         speed = self.speed[mine] / self.scale
@@ -88,15 +92,16 @@ class Question:
         ]
         return np.stack(columns, axis=1)
 
-    def total_speed(self, w: Any, p: Any) -> Any:
+    def total_speed(self, w: FloatArray, p: FloatArray) -> FloatArray:
         """Estimate the total speed of placements, shape (B, A, M), running jobs included."""
-        return self.speeds_at(self.slowdowns(w, p).max(axis=2, initial=0.0)).sum(axis=1)
+        total: FloatArray = self.speeds_at(self.slowdowns(w, p).max(axis=2, initial=0.0)).sum(axis=1)
+        return total
 
-    def speeds_at(self, slowdown: Any) -> Any:
+    def speeds_at(self, slowdown: FloatArray) -> FloatArray:
         """Return the speeds of jobs, shape (..., A), at a slowdown; 0 if the slowdown is 0 (the job is not placed)."""
         return np.where(slowdown > 0, self.speed / np.maximum(slowdown, 1.0), 0.0)
 
-    def slowdowns(self, w: Any, p: Any) -> Any:
+    def slowdowns(self, w: FloatArray, p: FloatArray) -> FloatArray:
         """Estimate the slowdown of each job on each server, shape (B, A, M); 0 if no part of the job is there."""
         own = np.diagonal(self.by_worker)[:, None] * w + np.diagonal(self.by_ps)[:, None] * p
         remote_ps, remote = network_shares(w, p, self.workers[:, None], self.ps[:, None], self.everywhere)
@@ -125,7 +130,7 @@ class States:
 
     # -- possible steps -----------------------------------------------------------------------------------------------
 
-    def _selectable_servers(self) -> tuple[Any, Any]:
+    def _selectable_servers(self) -> tuple[Flags, IntArray]:
         """Return which servers may be chosen (the first of each class) and the size of their class, both (B, M)."""
         q = self.question
         fresh = ~self.touched
@@ -137,7 +142,7 @@ class States:
         equal = np.where(fresh, members.sum(axis=1) @ q.classes.T, 1)
         return self.touched | first, equal
 
-    def possible_placements(self, first: Any) -> Any:
+    def possible_placements(self, first: Flags) -> Flags:
         """Return the possible next placements, shape (B, J, M, parts)."""
         q = self.question
         job = self.waiting & ~self.done[:, None] & (self.placed < q.most)[:, None]
@@ -145,8 +150,8 @@ class States:
         if busy.any():
             only = np.arange(q.jobs) == self.begun[:, None]
             job = np.where(busy[:, None], only, job)
-        possible = (q.parts <= self.remaining[:, :, None]).all(axis=3) & job[:, :, None]
-        possible = possible[:, :, None, :] & first[:, None, :, None]
+        fits = (q.parts <= self.remaining[:, :, None]).all(axis=3) & job[:, :, None]
+        possible: Flags = fits[:, :, None, :] & first[:, None, :, None]
         for r in range(self.free.shape[2]):
             possible &= self.free[:, None, :, None, r] >= q.need[None, :, None, :, r]
         if q.apart.any():
@@ -158,12 +163,12 @@ class States:
 
     # -- features -----------------------------------------------------------------------------------------------------
 
-    def view_and_candidates(self) -> tuple[View, tuple[Any, Any, Any, Any]]:
+    def view_and_candidates(self) -> tuple[View, Candidates]:
         """Return the view of all states, and the candidates as (state, job, server, part)."""
         q, shape = self.question, (self.count, self.question.jobs, self.servers)
         first, equal = self._selectable_servers()
-        at: Any = np.nonzero(self.possible_placements(first))
-        b, j, s, _ = at
+        b, j, s, k = np.nonzero(self.possible_placements(first))
+        at = b, j, s, k
         slow = q.slowdowns(self.w, self.p)
         best = slow.argmax(axis=2)[..., None]
         worst = np.take_along_axis(slow, best, axis=2)
@@ -183,7 +188,9 @@ class States:
         )
         return view, at
 
-    def _candidate_features(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
+    def _candidate_features(
+        self, at: Candidates, slow: FloatArray, elsewhere: FloatArray, speed: FloatArray
+    ) -> FloatArray:
         """Compute the features of candidates, shape (C, CANDIDATE)."""
         q = self.question
         b, j, s, k = at
@@ -221,9 +228,10 @@ class States:
             tasks == 0,
             w0 + p0 > 0,
         ]
-        return np.clip(np.stack(np.broadcast_arrays(*columns), axis=1), -10, 10)
+        features: FloatArray = np.clip(np.stack(np.broadcast_arrays(*columns), axis=1), -10, 10)
+        return features
 
-    def _loss_of_others(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
+    def _loss_of_others(self, at: Candidates, slow: FloatArray, elsewhere: FloatArray, speed: FloatArray) -> FloatArray:
         """Compute by how much each candidate slows down the jobs on its server, in mean speeds, shape (C,)."""
         q = self.question
         b, j, s, k = at
@@ -243,7 +251,7 @@ class States:
         losses[host == mine] = 0.0
         return np.bincount(c, losses, minlength=len(b)) / q.scale
 
-    def _job_features(self) -> Any:
+    def _job_features(self) -> FloatArray:
         """Compute the features of jobs, shape (B, J, JOB)."""
         q = self.question
         rest = self.remaining.sum(axis=2) / np.maximum((q.workers + q.ps)[q.running :], 1)
@@ -258,7 +266,7 @@ class States:
         features[..., 11] = np.arange(q.jobs) == self.begun[:, None]
         return features
 
-    def _server_features(self, slow: Any, speed: Any, equal: Any) -> Any:
+    def _server_features(self, slow: FloatArray, speed: FloatArray, equal: IntArray) -> FloatArray:
         """Compute the features of servers, shape (B M, SERVER)."""
         q = self.question
         room = self.free / q.capacity
@@ -274,7 +282,7 @@ class States:
         ]
         return np.stack(columns, axis=2).reshape(-1, len(columns))
 
-    def _state_features(self) -> Any:
+    def _state_features(self) -> FloatArray:
         """Compute the features of complete states, shape `(B, WHOLE)`."""
         q = self.question
         open_ = self.waiting & (self.placed < q.most)[:, None]
@@ -292,7 +300,7 @@ class States:
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
-    def place_parts(self, states: Any, jobs: Any, servers: Any, parts: Any) -> None:
+    def place_parts(self, states: IntArray, jobs: IntArray, servers: IntArray, parts: IntArray) -> None:
         """Place a part in each of some states (each at most once)."""
         q = self.question
         w, p = q.parts[parts].T
@@ -307,7 +315,7 @@ class States:
         self.placed[states] += whole
         self.done[states[whole]] = (self.placed[states] >= q.most)[whole] | ~self.waiting[states[whole]].any(axis=1)
 
-    def remove_begun_jobs(self, states: Any) -> None:
+    def remove_begun_jobs(self, states: IntArray) -> None:
         """Remove the partly placed job of each given state; it waits. A state without such a job is finished."""
         i, q = self.question.instance, self.question
         for b in np.asarray(states).tolist():
@@ -324,7 +332,7 @@ class States:
             self.begun[b] = -1
             self.done[b] = not self.waiting[b].any()
 
-    def total_speeds(self) -> Any:
+    def total_speeds(self) -> FloatArray:
         """Estimate the total speed of each state."""
         return self.question.total_speed(self.w, self.p)
 

@@ -6,9 +6,11 @@ Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Sections 4.2 (state, actions),
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray
@@ -22,7 +24,7 @@ from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, decide, fe
 VOIDS = ("ends", "forced", "waits")
 
 
-def allowed_actions(mask: Any, masked: bool, void: str) -> Any:
+def allowed_actions(mask: npt.NDArray[np.bool_], masked: bool, void: str) -> npt.NDArray[np.bool_]:
     """Return the actions that a policy may take, shape (..., actions), given `mask`, the actions with an effect.
 
     Args:
@@ -174,7 +176,7 @@ def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
     return cached_policy
 
 
-def world(name: str) -> Any:
+def world(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return a function that maps parameters to options of the simulated world: the policy's window of jobs."""
     return lambda params: {
         "window": policy(
