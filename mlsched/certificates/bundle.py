@@ -189,7 +189,7 @@ def _read_contents(folder: Path, manifest: dict[str, Any]) -> tuple[Instance, li
 
 
 def _wrong_plans(
-    instance: Instance, plans: Sequence[Plan], names: Sequence[str], values: Sequence[Any]
+    instance: Instance, plans: Sequence[Plan], names: Sequence[str], values: Sequence[list[int]]
 ) -> Iterator[str]:
     """Return faults unless the judge gives the plans the claimed values of these objectives."""
     if len(values) != len(plans):

@@ -71,7 +71,7 @@ class Logic(Claimed):
         (value,) = self.values[0]
         return "" if best == value else f"its {self.objectives[0]} is {value}, and {best} is proved to be the best"
 
-    def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
+    def wrong_proofs(self, folder: Path, proofs: list[object], claims: list[str], deadline: Deadline) -> Iterator[str]:
         """Implement `Claimed.wrong_proofs`."""
         minima: list[int | None] = []
         try:
@@ -143,7 +143,7 @@ def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -
     return minimum
 
 
-def _proof_entry(formula: Formula, minimum: int | None) -> dict[str, Any]:
+def _proof_entry(formula: Formula, minimum: int | None) -> dict[str, object]:
     return {"claim": formula.claim, "minimum": minimum, "scale": formula.scale, "offset": formula.offset}
 
 

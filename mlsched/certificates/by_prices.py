@@ -83,7 +83,7 @@ class Dual(Claimed):
                 return f"point {number} is not worse in {worse} and better in {better} than the one before"
         return ""
 
-    def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
+    def wrong_proofs(self, folder: Path, proofs: list[object], claims: list[str], deadline: Deadline) -> Iterator[str]:
         """Implement `Claimed.wrong_proofs`."""
         expected_claims, trees = claims_of(self.instance, self.objectives, self.values), trees_in(folder)
         if len(proofs) != len(expected_claims):
@@ -125,11 +125,11 @@ def write(claimed: Dual, proved_trees: Sequence[tuple[list[Any], int]], folder: 
     return {"proofs": proofs, "made_by": {}}
 
 
-def _claim_entry(objective: str, bound: int, within: Within) -> dict[str, Any]:
+def _claim_entry(objective: str, bound: int, within: Within) -> dict[str, object]:
     return {"objective": objective, "bound": bound, "within": dict(within)}
 
 
-def _all_integers(limits: dict[str, Any]) -> bool:
+def _all_integers(limits: dict[str, object]) -> bool:
     """Return whether all are integers; 5.0, which equals one, is refused by `checker.py`."""
     return all(type(limit) is int for limit in limits.values())
 
@@ -207,7 +207,7 @@ def _nodes_in_time(tree: list[Any], deadline: Deadline) -> Iterator[Any]:
         Wrong: The stored numbers exceed MOST_WAITING.
         OutOfTime: At the deadline.
     """
-    rows: set[Any] = set()  # that have had a price so far
+    rows: set[object] = set()  # that have had a price so far
     waiting, total = [(0, 0, 0)], 0  # for each waiting node: changes and branches on its path, and its size
     for node in tree:
         deadline.check()

@@ -82,7 +82,7 @@ class Claimed(abc.ABC):
         """Return why the values cannot be a front; "" if they can."""
 
     @abc.abstractmethod
-    def wrong_proofs(self, folder: Path, proofs: list[Any], claims: list[str], deadline: Deadline) -> Iterator[str]:
+    def wrong_proofs(self, folder: Path, proofs: list[object], claims: list[str], deadline: Deadline) -> Iterator[str]:
         """Yield why the proofs of a folder do not prove the claims; append the reader's obligations.
 
         Args:

@@ -42,10 +42,10 @@ class Fronts:
     """
 
     plans: Callable[[str, Any], Any]
-    costs: Mapping[str, Callable[[Any], Cost]]
-    rank: Callable[[Any], Cost] | None = None
+    costs: Mapping[str, Callable[..., Cost]]
+    rank: Callable[..., Cost] | None = None
 
-    def best_value_formula(self, objective: str, claim: str) -> Callable[[Any, Any], list[Formula]]:
+    def best_value_formula(self, objective: str, claim: str) -> Callable[..., list[Formula]]:
         """Return the statement of an objective without a rank as one formula of its best value (`by_objective`)."""
 
         def formulas(instance: Instance, plan: Plan) -> list[Formula]:

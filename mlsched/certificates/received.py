@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from mlsched.core.contract import Plan
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.files import check_header, parse_json
-from mlsched.core.record import specs
+from mlsched.core.record import Record, specs
 from mlsched.core.safe_open import open_file, read_bytes, shown_path
 
 KIND, VERSION = "certificate", 1
@@ -81,12 +82,12 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
+def record_of(path: Path, types: dict[str, type[Record]]) -> tuple[Any, object]:
     """Read the record in a file, and the hash of its instance."""
     return record_in(path, parse_json(path, read_bytes(path, most=MOST_RECORD)), types)
 
 
-def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
+def plans_of(path: Path, plan_type: type[Plan]) -> tuple[list[Any], object]:
     """Read a file of plans; return them and the hash of their instance."""
     data = parse_json(path, read_bytes(path, most=MOST_RECORD))
     if not isinstance(data, dict) or set(data) != {"instance_hash", "plans"} or not isinstance(data["plans"], list):
@@ -97,7 +98,7 @@ def plans_of(path: Path, plan_type: Any) -> tuple[list[Any], Any]:
     return plans, data["instance_hash"]
 
 
-def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
+def record_in(path: Path, data: object, types: dict[str, type[Record]]) -> tuple[Any, object]:
     """Convert the data of a file to a record, and return it with the hash of its instance."""
     if not isinstance(data, dict):
         raise InvalidFile(f"{shown_path(path)}: holds a JSON {type(data).__name__}, expected an object")
@@ -109,7 +110,7 @@ def record_in(path: Path, data: Any, types: dict[str, Any]) -> tuple[Any, Any]:
         raise InvalidFile(f"{shown_path(path)}: {wrong}") from None
 
 
-def differing_fields(path: Path, record: Any) -> Iterator[str]:
+def differing_fields(path: Path, record: Record) -> Iterator[str]:
     """Yield the fields whose values in a file differ from the record, for example an abbreviated default.
 
     `checker.py` does not interpret abbreviations, so a file in a certificate must be explicit.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from mlsched.certificates.cover import Fronts
 from mlsched.certificates.formula import Formula
@@ -31,8 +30,8 @@ class Translation:
     """
 
     kind: str
-    by_objective: Mapping[str, tuple[Callable[[Any, Any], list[Formula]], str]]
-    claims: Callable[[Any, str, Any, list[int]], list[str]] = lambda instance, objective, plan, values: []
+    by_objective: Mapping[str, tuple[Callable[..., list[Formula]], str]]
+    claims: Callable[..., list[str]] = lambda instance, objective, plan, values: []
     fronts: Fronts | None = None
 
     def formulas(self, instance: Instance, objective: str, plan: Plan) -> list[Formula]:
@@ -43,7 +42,7 @@ class Translation:
         """Return why omitted plans are not better; empty if all plans are covered."""
         return self._statement_of(objective)[1]
 
-    def _statement_of(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
+    def _statement_of(self, objective: str) -> tuple[Callable[..., list[Formula]], str]:
         if objective not in self.by_objective:
             can = ", ".join(self.by_objective)
             raise InvalidInput(f"{objective} of {with_article(self.kind)} cannot be certified; {can} can")
