@@ -69,7 +69,7 @@ class Claimed(abc.ABC):
 
     @property
     def lemma(self) -> str:
-        """Return why the proofs omit only plans that are not better, if they need a reason; it is in the manifest."""
+        """Return the manifest's reason why omitted plans are not better; "" if the proofs omit no plans."""
         return ""
 
     @staticmethod

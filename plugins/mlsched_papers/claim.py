@@ -140,7 +140,7 @@ class Estimate:
         return self.count is not None and self.half == 0 and self.mean == 0
 
     def wider(self, alternatives: int) -> float | None:
-        """Return the half-width if one of this number of intervals is enough for the conclusion (Bonferroni)."""
+        """Return the half-width corrected for this number of intervals (Bonferroni)."""
         if not self.half or self.count is None:
             return self.half
         freedom = self.count - 1
@@ -210,7 +210,7 @@ class Measurement:
         return self.measured is not None and self.measured.tie and not self.bound.alike
 
     def side(self, alternatives: int = 1) -> Side | None:
-        """Return the position of the interval, corrected if one of several is enough; None without a measurement."""
+        """Return the position of the interval, corrected for this number of intervals; None if not measured."""
         if self.idle or (self.tied and not self.repeats):
             return "nothing"
         if self.measured is None or self.repeats:
@@ -324,7 +324,7 @@ class Claim:
         return {interpretation: self._judge(interpretation) for interpretation in self.interpretations}
 
     def _judge(self, interpretation: str, interpretations: int = 1) -> Verdict:
-        """Return the verdict under an interpretation, if one of several is enough for the conclusion."""
+        """Return the verdict under an interpretation, with intervals corrected for the number of interpretations."""
         pieces = self.under(interpretation)
         fair = [e for e in pieces if not (e.untrained or e.beyond_reach)]
         if any(e.side(interpretations * len(pieces)) == "outside" for e in fair):

@@ -208,7 +208,10 @@ def _undominated_rows(table: IntArray) -> list[int]:
 
 
 def _nowhere_smaller(some: IntArray, others: IntArray) -> Any:
-    """Return which rows of `some` are nowhere smaller than which of `others`; both come as columns."""
+    """Return for each pair of rows of `some` and `others` whether the first is at least the second in every column.
+
+    Both tables are transposed: shape (columns, rows).
+    """
     result = np.ones((some.shape[1], others.shape[1]), dtype=bool)
     for one, other in zip(some, others, strict=True):
         result &= one[:, None] >= other

@@ -44,7 +44,10 @@ class Gpus:
         self.parts = [k for k, need in self.need.items() if need < self.unit]
 
     def label(self, k: int, fixed: bool) -> int:
-        """Return the GPU of a run that the model leaves open: -1, the GPU of the run under way, or the first."""
+        """Return a GPU for a run whose GPU the model does not decide.
+
+        It is the GPU of a run under way, otherwise the first; -1 for a run without a fraction of a GPU.
+        """
         if not self.unit or not 0 < self.need.get(k, 0) < self.unit:
             return -1
         return self.fixed.get(k, -1) if fixed else 0

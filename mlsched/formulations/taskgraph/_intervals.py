@@ -103,7 +103,7 @@ class IntervalModel:
     # -- windows -------------------------------------------------------------------------------------------------------
 
     def _clash_of_fixed_runs(self) -> str | None:
-        """Return an error if two fixed runs on a class are on one node at once: a class of nodes would hide it."""
+        """Return an error if two fixed runs are on one node at once, which a class of nodes would hide."""
         picks: list[tuple[int, int, int]] = []
         for k, (node, start) in self.layout.fixed.items():
             end = start + self.layout.duration[k]

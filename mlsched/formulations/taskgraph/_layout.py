@@ -195,7 +195,7 @@ class Layout:
         return np.array(task, dtype=np.int64), np.array(head, dtype=np.int64), np.array(tail, dtype=np.int64)
 
     def horizon(self) -> int:
-        """Return a time by which some plan ends that is best in every objective for its nodes and counts.
+        """Return a time by which some best plan ends, for any choice of nodes and numbers of iterations.
 
         Starting a run earlier worsens no objective, so consider plans in which this is impossible for all runs. At
         any time from the last arrival on, either a run is under way, or all wait for transfers. A gap without runs

@@ -51,7 +51,7 @@ class Relaxed:
 
 
 def rounded(choice: Columns, prices: Any) -> Relaxed:
-    """Return the relaxation at prices for a unit of each resource, floats that are rounded to integers."""
+    """Return the relaxation at rounded prices; `prices` are floats, ms per unit of each resource."""
     worst = int(np.maximum.reduceat(choice.cost, choice.first[:-1]).astype(object).sum()) if choice.jobs else 0
     scale = max(1, min(SCALE, ROOM // 8 // max(1, worst)))
     price = np.rint(np.maximum(prices, 0) * scale)

@@ -28,7 +28,10 @@ class Inner:
         self._rng, self._memory, self._parameters = rng, memory, defaults | (parameters or {})
 
     def ask(self, snapshot: Snapshot, last: IntArray) -> tuple[Round, Any]:
-        """Return its round and its memory, if each job ends after its entry of `last`. Jobs at their end are hidden."""
+        """Return the rule's round and memory, with the numbers of iterations limited to `last`.
+
+        Jobs that have finished that many iterations are hidden from the rule.
+        """
         going = last > snapshot.finished
         if not going.any():
             return snapshot.round(), self._memory
@@ -46,7 +49,7 @@ class Inner:
 
 
 def only(snapshot: Snapshot, jobs: Any) -> Snapshot:
-    """Return the snapshot without the other jobs, which must not occupy nodes."""
+    """Return the snapshot with only these jobs. The others must not occupy nodes."""
     masks = {"jobs": jobs, "tasks": jobs[snapshot.task_job]}
     masks["edges"] = masks["tasks"][snapshot.edge_from]
     masks["samples"] = jobs[snapshot.sample_job]

@@ -116,7 +116,11 @@ def _troublesome(
     long: float,
     large: float,
 ) -> frozenset[int]:
-    """Return tasks of at least these shares of the longest and of the largest, and all on paths between two of them."""
+    """Return the long tasks, the large tasks, and all tasks on paths between two of these.
+
+    A task is long with at least the share `long` of the longest duration, and large with the share `large` of the
+    largest demand.
+    """
     shares = np.asarray(share)
     # inf x 0 is undefined: 1 replaces a longest or largest of 0.
     limit, size = long * max(1, *duration), large * (float(shares.max(initial=0.0)) or 1.0)

@@ -25,7 +25,7 @@ LOST = 0.05
 
 
 def in_turns(placer: Placer, seconds: float, lost: float, *keys: Any) -> Round:
-    """Serve jobs in order of the keys, the first key first, in turns of `seconds`, or longer by `lost`.
+    """Serve jobs in order of the keys, the first key first, in turns of `seconds` (see `turn_of`).
 
     A job whose turn is not over comes before all others; a job whose turn is over continues unless another takes its
     place. The round requests a wake-up at the end of the next turn, if some job waits.

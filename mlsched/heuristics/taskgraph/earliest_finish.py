@@ -84,7 +84,11 @@ def _ticks_on_their_nodes(snapshot: Snapshot, ticks: IntArray) -> IntArray:
 
 
 def _slot_with_first_end(profile: Profile, unit: Unit) -> tuple[Unit, Slot, int] | None:
-    """Return the unit with its length on the best type, its earliest slot there, and this type, by the earliest end."""
+    """Return the slot in which the unit ends first, on any type of nodes; None without a slot.
+
+    Returns:
+        The unit with its length on that type, the slot, and the type.
+    """
     snapshot, best, best_slot = profile.snapshot, None, None
     for kind in fastest(snapshot, unit.first):
         ticks = max(1, -(-unit.ticks * slowness_on(snapshot, unit.first, kind) // WHOLE))

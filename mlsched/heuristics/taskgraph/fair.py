@@ -32,7 +32,10 @@ from mlsched.instances.taskgraph.states import RUNNING
 
 
 def received(snapshot: Snapshot, owner: IntArray) -> Floats:
-    """Return for each job the mean dominant share that its owner's present jobs have had together since each came."""
+    """Return for each job the dominant share that its owner's present jobs have received, summed over these jobs.
+
+    The share of a job is its mean since the arrival of the job.
+    """
     total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
     stay = np.maximum(snapshot.now - snapshot.arrival, 1)
     share = (snapshot.service / total).max(axis=1, initial=0.0) / stay

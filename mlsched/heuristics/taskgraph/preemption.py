@@ -124,7 +124,7 @@ def world_of_preempting(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def prices_of_pauses(snapshot: Snapshot) -> IntArray:
-    """Return ticks by which a job comes sooner because it runs (< 0), or later because it would resume from a pause."""
+    """Return the ticks to add to each job's sort key: minus its pause cost if it runs, plus it if it is paused."""
     runs = per_job(snapshot, snapshot.state == RUNNING) > 0
     return np.asarray(snapshot.pause_cost * np.where(runs, -1, snapshot.first_start >= 0))
 

@@ -50,7 +50,7 @@ def answer(
 
 
 def work_values(instance: Instance, greed: float = 1.0, swaps: int = 5) -> FloatArray:
-    """Return the fall of the total completion time, in ms, if the rest of a job shrank to 0, at the LP's margin."""
+    """Return the value of each job's remaining work, in ms of total completion time, by the duals of the LP."""
     cost = feasible_cost(instance)
     able = np.flatnonzero((cost < NEVER).any(axis=(1, 2)))
     value = np.zeros(len(cost))

@@ -30,7 +30,10 @@ SLOTS = 2
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Types with measured interference. `coverage` counts ordered pairs: measured, of which apart or sped up."""
+    """Types with measured interference.
+
+    coverage: numbers of types and of ordered pairs, by name: all, measured, and others.
+    """
 
     types: tuple[str, ...]
     sigma: IntArray

@@ -51,7 +51,7 @@ def _least_cost(work: Floats, price: Floats) -> tuple[Floats, npt.NDArray[np.int
 
 
 def _best_prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Floats:
-    """Return the best prices found with C . q = 1, for the largest cost of these shares of the work."""
+    """Return prices q with C . q = 1 under which these shares of the work cost most, by cutting planes."""
     from scipy.optimize import linprog
 
     count = len(capacity)

@@ -200,7 +200,7 @@ class _Table:
     def _fill_knapsack(
         self, rows: IntArray, end: int, able: Floats, price: Floats, ticks: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return the least cost of the total work (1) by steps of intervals before `end` and of its own.
+        """Return the least cost of the total work (1) by steps of the intervals up to column `end`.
 
         It is inf if that is impossible.
 
@@ -240,6 +240,6 @@ class _Table:
 
 
 def _step_ticks(steps: _Steps, work: Floats, kind: int) -> Floats:
-    """Return the ticks for which each step, with its work, makes its piece of a kind; below 0 if it ends that kind."""
+    """Return the change of ticks on a kind by each step: above 0 if the step begins this kind, below 0 at its end."""
     ticks = np.where(steps.gain > 0, work / np.where(steps.gain > 0, steps.gain, 1), 0.0)
     return np.asarray(ticks * (steps.after == kind) - ticks * (steps.before == kind))

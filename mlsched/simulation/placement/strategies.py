@@ -81,7 +81,7 @@ def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrat
 
 
 def roomy(workload: Workload) -> Workload:
-    """Return the same jobs on servers with room for all of them each."""
+    """Return the same jobs on larger servers, each of which has room for all jobs at once."""
     workers, ps = workload.job_workers[:, None], workload.job_ps[:, None]
     total_demand = (workers * workload.worker_demand + ps * workload.ps_demand).sum(axis=0)
     return workload.replace(server_capacity=workload.server_capacity + total_demand)

@@ -100,7 +100,7 @@ class Workload(Record):
 
     @property
     def total(self) -> int:
-        """Return a complete job in the unit of the log: 1e-6 of the job x s of an interval."""
+        """Return the work of a complete job in the unit of the log, which is 1e-6 jobs times seconds of an interval."""
         return MILLION * self.interval
 
     @property

@@ -321,6 +321,16 @@ class Features:
         return self._node_columns(tasks, nodes, -1, np.array(gpu), here, np.array([v.sum() for v in volumes]))
 
     def _node_columns(self, tasks: IntArray, nodes: IntArray, sign: int, gpu_after: Any, here: Any, volume: Any) -> Any:
+        """Compute the features of nodes for tasks that come (`sign` 1) or leave (-1), shape (rows, OF_PLACE).
+
+        Args:
+            tasks: Task of each row.
+            nodes: Node of each row.
+            sign: 1 if the task comes to the node, -1 if it leaves it.
+            gpu_after: Largest use of a GPU of the task afterwards, of each row.
+            here: Volume between the task and the tasks on the node, of each row.
+            volume: If the task comes, its volume with each node; if tasks leave, the total volume of each.
+        """
         hosts, snapshot = self.hosts, self.snapshot
         use = hosts.use[nodes] / hosts.capacity[nodes]
         after = hosts.use[nodes] + sign * hosts.load[tasks]

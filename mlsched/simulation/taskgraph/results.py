@@ -107,7 +107,7 @@ def table(jobs: dict[str, Any], held: Holdings, cluster: Cluster, **names: Any) 
 
 
 def shape_of(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds) -> Course:
-    """Return the cost of the jobs' shape in a run.
+    """Return the fragmentation over a run: the course of free GPUs that no waiting job can use.
 
     Args:
         jobs: The engine's columns.
@@ -186,7 +186,7 @@ class _Levels:
     level: npt.NDArray[np.float64]
 
     def turns(self, measure: Any) -> tuple[IntArray, npt.NDArray[np.float64]]:
-        """Return times and the changes of a measure of the level at them, from 0 at first."""
+        """Return the times, and at each the change of a measure of the level, which begins at 0."""
         now = np.asarray(measure(self.level), dtype=np.float64)
         before = np.concatenate([[0.0], now[:-1]])
         before[np.concatenate([[True], self.key[1:] != self.key[:-1]])[: len(before)]] = 0.0

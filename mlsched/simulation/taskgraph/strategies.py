@@ -48,7 +48,7 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
 
 
 def roomy(workload: Workload) -> Workload:
-    """Return the same jobs on nodes with room for all of them each."""
+    """Return the same jobs on larger nodes, each of which has room for all jobs at once."""
     return workload.replace(horizon=roomy_instance(workload.horizon))
 
 

@@ -37,7 +37,10 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 
 
 def _lost_iterations(workload: Workload, c: dict[str, Any]) -> Any:
-    """Return the iterations that each job started and lost; in a segment, time beyond its work is less than a ms."""
+    """Return the iterations that each job started and lost.
+
+    The last segment of a job loses nothing: there, the time beyond its work is less than a ms.
+    """
     time = workload.iteration[workload.model[c["job"]], c["workers"] - 1, c["ps"] - 1]
     trained = (c["end"] - c["start"]) * NS_PER_MS / time
     order = np.lexsort((c["start"], c["job"]))

@@ -54,7 +54,10 @@ def run(search: Search) -> None:
 
 
 def _add_cut(cuts: Any, cleared: Any, axis: int, at: int, top: int) -> tuple[Any, Any, int]:
-    """Add a cut: both halves of a cell are cleared if it was. `top`, the last cell below the bound, moves along."""
+    """Add a cut to one axis; return the cuts, the cleared cells, and the last cell below the bound.
+
+    Both halves of a divided cell are cleared if the cell was cleared. `top` is the last cell before the cut.
+    """
     place = int(np.searchsorted(cuts, at))
     if place < len(cuts) and cuts[place] == at:
         return cuts, cleared, top

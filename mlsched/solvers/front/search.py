@@ -147,7 +147,7 @@ class Search:
             return recalled
 
     def recalls(self, k: int, bounds: Any) -> bool:
-        """Return whether the journal contained all answers to this question when opened, and was not recalled since.
+        """Return whether the journal, when it was opened, had all answers to this question that are not recalled yet.
 
         A limit may have ended a run after the first of two stages. Another run may then have omitted the second.
         """

@@ -171,7 +171,10 @@ class Assembly:
 
 
 def distinct(states: States, more: bool) -> IntArray:
-    """Return the first of equal states; with `more` equal servers to come, their last configuration counts, too."""
+    """Return the index of the first of each set of equal states.
+
+    If `more` servers of the same class follow, equal states must also agree in the last used configuration.
+    """
     last = [states.used[:, -1:]] if more else []
     _, first = np.unique(
         np.concatenate([states.w, states.p, states.slowdown, *last], axis=1), axis=0, return_index=True

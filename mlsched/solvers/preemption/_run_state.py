@@ -101,7 +101,7 @@ class RunState:
         return sorted(j for j in self.ends if not te[j] and self.signal[j] < 0 and self.count[j] < limit)
 
     def hosts(self, victims: tuple[int, ...]) -> list[int]:
-        """Return the nodes that could be promised to the asking job if these were suspended."""
+        """Return the nodes that could be promised to the asking job if `victims` were suspended."""
         assert self.asking is not None
         demand = self.jobs.demand
         room = [row[:] for row in self.free]

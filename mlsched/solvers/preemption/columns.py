@@ -177,7 +177,7 @@ class _Search:
         return bool(status == known_hostings.kOptimal)
 
     def _program(self, keys: list[Key], columns: dict[Key, int]) -> Any:
-        """Return the program: at most one hosting per node, every TE job hosted or waiting, relative to all waiting."""
+        """Return the integer program: at most one hosting per node, and every TE job is hosted or waits."""
         highspy = import_highspy()
         tes, nodes = len(self.instance.te_demand), len(self.instance.node_capacity)
         lp = highspy.HighsLp()
@@ -233,7 +233,7 @@ class _Relaxed:
         self.waits = np.arange(self.program.columns - self.tes, self.program.columns, dtype=np.int64)
 
     def quickly(self) -> None:
-        """Run step 1: while fast pricing finds hostings of negative reduced cost."""
+        """Run step 1: add hostings by fast pricing until it finds none of negative reduced cost."""
         exact = self.search.rooms.tabulable
         while True:
             priced, least, relaxed = self._solve_relaxation()

@@ -126,7 +126,7 @@ class _Steps:
             self.least(0)
 
     def least(self, more: int) -> None:
-        """Refuse if at least `more` steps will follow."""
+        """Raise TooLarge if at least `more` further steps are needed, and these exceed the limit."""
         if self.taken + more > MOST_STEPS:
             raise TooLarge(f"brute-force: the instance needs more than {MOST_STEPS} steps: use cp-sat")
 

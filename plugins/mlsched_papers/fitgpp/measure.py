@@ -141,7 +141,7 @@ def _synthetic(source: Source, case: Case, grace_scale: float, **options: Any) -
 
 
 def _with_grace(base: Any, source: Source, case: Case) -> Any:
-    """Return `base` with scaled grace periods: only they differ, arrivals are FIFO's."""
+    """Return `base` with scaled grace periods and the same arrivals, which come from FIFO."""
     burst = _synthetic(source, case, case.grace_scale, load=BURST)
     return base.replace(grace=burst.grace, source=f"{base.source}, then grace_scale={case.grace_scale:g}")
 

@@ -184,7 +184,7 @@ def more_mates_worse(m: Measured) -> list[Piece]:
 def _against(
     view: HarmonyView, policy: Policy, others: dict[str, list[Policy]], bound: Bound, printed: float | None = None
 ) -> list[Piece]:
-    """Return the cuts of a policy below others, which are given by the name of their interpretation."""
+    """Return a piece for each comparison of a policy with others; `others`: interpretation -> policies."""
     return [
         Piece(
             interpretation,

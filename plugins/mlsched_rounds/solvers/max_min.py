@@ -79,7 +79,7 @@ class _Filling:
         self.top = (_highest_rates(rates) * per_step)[able]
 
     def stop_at_tops(self) -> None:
-        """Stop all jobs that reach their tops before another's row has a price."""
+        """Stop jobs at their tops, up to the largest top that all rising jobs can reach together."""
         tops = np.unique(self.top[self.rising])
         good, bad = -1, len(tops)
         while bad - good > 1:
@@ -112,7 +112,7 @@ class _Filling:
             return False
 
     def _set_limits(self, limit: float) -> None:
-        """Stop rising jobs of tops up to the limit there; the level counts for the others."""
+        """Stop rising jobs with a top of at most `limit` at their tops; let the others rise with the level."""
         for row, top in zip(self.rows[self.rising].tolist(), self.top[self.rising].tolist(), strict=True):
             if top <= limit:
                 self._stop_jobs(row, top)

@@ -83,7 +83,7 @@ class Needs:
         )
 
     def _count_fitting(self, kind: Kind, by: int, free: FreeCapacity, gpu_free: IntArray) -> int:
-        """Return the number of tasks of a kind that fit nodes of a type, at least as far as they are enough."""
+        """Return the number of tasks of a kind that fit nodes of a type; counting may stop at the needed number."""
         if self._jobs.gpu_unit:
             nodes = kind.nodes[by]
             return room(free.columns()[nodes], gpu_free[nodes], self._jobs, kind.amounts, kind.number)

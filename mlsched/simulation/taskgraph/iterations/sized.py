@@ -58,13 +58,13 @@ def by_peak(jobs: Jobs, asked: Asked) -> tuple[IntArray, str]:
     most = _peak_use(np.zeros(len(jobs.logged_job), dtype=np.int64), jobs, held(jobs), 1)[0]
     tasks = -(-jobs.demand[:, column] // 1000)
     size = max(min(A_NODE, -(-int(most[column]) // 1000)), int(tasks.max()))
-    room = size // np.maximum(np.maximum.reduceat(tasks, [first for first, _ in jobs.tasks]), 1)
-    gangs = [-(-(end - first) // int(r)) for (first, end), r in zip(jobs.tasks, room, strict=True)]
-    count = max(-(-int(most[column]) // (1000 * size)), *gangs)
+    tasks_per_node = size // np.maximum(np.maximum.reduceat(tasks, [first for first, _ in jobs.tasks]), 1)
+    nodes_of_gangs = [-(-(end - first) // int(n)) for (first, end), n in zip(jobs.tasks, tasks_per_node, strict=True)]
+    count = max(-(-int(most[column]) // (1000 * size)), *nodes_of_gangs)
     nodes = equal_nodes(asked, count, size)
     for r, name in enumerate(jobs.resources):
-        of_all = RESOURCES.index(name)
-        nodes[:, of_all] = np.maximum(nodes[:, of_all], -(-int(most[r]) // count))
+        resource = RESOURCES.index(name)
+        nodes[:, resource] = np.maximum(nodes[:, resource], -(-int(most[r]) // count))
     return nodes, f"no cluster given: sized by the log's own peak, {amount(int(most[column]), jobs.resources[column])}"
 
 

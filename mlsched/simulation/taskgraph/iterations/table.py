@@ -38,7 +38,7 @@ class Table:
         return column
 
     def find(self, name: str, values: IntArray) -> IntArray:
-        """Return the first positions at which a rising fixed column is at least each of the values."""
+        """Return for each value the first position at which a fixed, rising column reaches it."""
         return np.asarray(self[name][: self._added].searchsorted(values))
 
     def positions(self, first: int = 0) -> IntArray:

@@ -67,7 +67,10 @@ class _Shared:
         self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
 
     def keep(self, asked: Asked, answer: Answer) -> None:
-        """Keep the answer to the next question: the smallest total_jct also has the smallest weighted sum."""
+        """Keep the answer to the question that follows: the weighted sum, given the smallest total_jct.
+
+        A plan of the smallest total_jct that is best in the others also has the smallest weighted sum.
+        """
         at, values = self.boxed.at, answer.values
         if values is None or answer.status != "optimal" or not _is_only_objective(asked.weights, at):
             return

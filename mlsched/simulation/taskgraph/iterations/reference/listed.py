@@ -22,7 +22,11 @@ Schedule = tuple[IntArray, list[list[int]], Board]
 
 
 def listed(asked: Question, suggested: Floats) -> Schedule:
-    """Return starts, nodes of each job's tasks, and the board; `suggested` has a start of each job."""
+    """Start jobs in the order of their suggested starts, as soon as they fit.
+
+    Returns:
+        The starts, the nodes of each job's tasks, and the board.
+    """
     hold = np.maximum(np.ceil(suggested).astype(np.int64), asked.release)
     board = Board(asked, int((hold + asked.length).max(initial=0)) - int(asked.release.min(initial=0)))
     count = len(asked.release)

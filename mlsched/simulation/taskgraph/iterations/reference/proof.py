@@ -88,7 +88,7 @@ def weighted(jobs: Jobs, weight: IntArray) -> Pieces:
 
 
 def checked_jobs(asked: Pieces) -> intervals.Jobs:
-    """Return the same for the checker, in integers."""
+    """Return the pieces in the form of the checker, with integer weights."""
     weight = asked.weight.astype(np.int64)
     return intervals.Jobs(asked.release, asked.length, weight, asked.demand, asked.capacity)
 

@@ -27,7 +27,10 @@ Kept = Callable[[ByRank, int], None]  # (a schedule better than all before, numb
 
 
 def search(asked: Question, moves: int, seed: int, told: Told, kept: Kept) -> int:
-    """Call `kept` with each schedule that is the best so far; return the steps made: one per power, then the moves."""
+    """Search schedules by ranks, and call `kept` with each new best schedule.
+
+    Each power of the ranks is one step; then each move is one step. Returns the number of steps.
+    """
     even = np.ones(len(asked.release))
     best: tuple[int, float, ByRank] | None = None
     for steps, power in enumerate(POWERS, start=1):

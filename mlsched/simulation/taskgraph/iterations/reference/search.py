@@ -26,7 +26,7 @@ Told = Callable[[str, int, int], bool]  # (stage, moves made, value) -> whether 
 
 
 def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
-    """Return the best list over all shares, or over those within the time limit."""
+    """Return the best list schedule over all `SHARES` of the capacity, or over those that the time limit allows."""
     best: tuple[int, Schedule] | None = None
     for share in SHARES:
         narrow = dataclasses.replace(pieces, capacity=np.maximum((pieces.capacity * share).astype(np.int64), 1))
