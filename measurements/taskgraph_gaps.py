@@ -114,7 +114,7 @@ def shown(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def worded(found: Estimate | None) -> str:
-    return "-" if found is None else f"{found.mean:.2f} ± {found.half or 0:.2f}"
+    return "-" if found is None else f"{found.mean:.2f}" + ("" if found.half is None else f" ± {found.half:.2f}")
 
 
 def numeric(found: Estimate | None) -> dict[str, float | None]:

@@ -2,9 +2,10 @@
 
     python measurements/verdicts.py [--draws N]
 
-Prints one JSON document with two tables of percentages. `firm`: claims of 1 to 6 pieces under one interpretation, whose
-true values are at their bounds (above 0, at most 0, exactly 0, in turn). `covered`: intervals that hold the true mean.
-Data:
+Prints one JSON document with three tables of percentages. `firm`: claims of 1 to 6 pieces under one interpretation,
+whose true values are at their bounds (above 0, at most 0, exactly 0, in turn). `covered`: intervals that hold the true
+mean. `excluded`: claims at their bounds, hence attainable, that are excluded by the simulator; the best value of a
+workload is the policy's plus an exponential distance. Data:
 
 - normal: differences that all pieces of a workload share in part;
 - heavy tails: differences of two equally good policies, each value lognormal (sigma 1);
@@ -14,7 +15,8 @@ Data:
 - one trace, drawn again: repetitions of one trace, whose own difference they share, as the rule has them; and as they
   would be if they counted as workloads;
 - two clusters: trainings of which half come to one kind of policy and half to another, as the rule has them; and with
-  Student's interval.
+  Student's interval;
+- normal, with a reach: as normal; the mean of the best values is the reach, half a standard deviation away.
 """
 
 from __future__ import annotations
@@ -77,18 +79,39 @@ DRAWS: dict[str, tuple[Draw, dict[str, Any]]] = {
     "two clusters": (_two_clusters, {"trainings": True}),
     "the same, with an interval": (_two_clusters, {}),
 }
+#: Data of normal values with a reach: their name, and its mean distances [standard deviations of a piece].
+REACH, DISTANCES = "normal, with a reach", (0.1, 0.5, 2.0)
 #: Those whose intervals are meant to hold the true mean.
 INTERVALS = ("normal", "heavy tails", "cuts", "exponential", "ties")
 
 
-def firm(draw: Draw, judged: dict[str, Any], pieces: int, workloads: int, draws: int) -> float:
-    """Percentage of firm verdicts."""
-    rng, bounds, found = np.random.default_rng([pieces, workloads]), itertools.cycle(AT_THE_BOUND), 0
+def judged(draw: Draw, fields: dict[str, Any], pieces: int, workloads: int, draws: int, distance: float = 0) -> Any:
+    """Yield the verdicts on claims whose true values are at their bounds. distance: of the reach, 0 for none."""
+    rng, bounds = np.random.default_rng([pieces, workloads]), itertools.cycle(AT_THE_BOUND)
     for _ in range(draws):
         bound = next(bounds)
-        evidence = tuple(Piece("r", "x", v, bound, **judged).evidence() for v in draw(rng, pieces, workloads))
-        found += Claim("c", "text", "here", "tested", evidence).verdict in ("holds", "does not hold")
-    return 100 * found / draws
+        evidence = []
+        for values in draw(rng, pieces, workloads):
+            reach = _reach(bound, float(np.mean(values + rng.exponential(distance, workloads)))) if distance else None
+            evidence.append(Piece("r", "x", values, bound, **fields, reach=reach).measurements())
+        yield Claim("c", "text", "here", "tested", tuple(evidence)).verdict
+
+
+def _reach(bound: Bound, best: float) -> Bound | None:
+    """Means that any scheduler could reach, if only the best value is limited."""
+    return None if bound.low is None else Bound(high=best)
+
+
+def firm(draw: Draw, fields: dict[str, Any], pieces: int, workloads: int, draws: int, distance: float = 0) -> float:
+    """Percentage of firm verdicts."""
+    found = judged(draw, fields, pieces, workloads, draws, distance)
+    return 100 * sum(verdict in ("holds", "does not hold") for verdict in found) / draws
+
+
+def excluded(pieces: int, workloads: int, draws: int, distance: float) -> float:
+    """Percentage of attainable claims that are excluded by the simulator."""
+    found = judged(_normal, {}, pieces, workloads, draws, distance)
+    return 100 * sum(verdict == "excluded by the simulator" for verdict in found) / draws
 
 
 def covered(draw: Draw, workloads: int, draws: int) -> float:
@@ -107,7 +130,10 @@ def main() -> None:
         {
             "name": "firm",
             "header": ["data", *(f"{m} piece{'s' * (m > 1)}, {n} workloads" for m, n in cases)],
-            "rows": [[name, *(round(firm(*how, m, n, draws), 1) for m, n in cases)] for name, how in DRAWS.items()],
+            "rows": [
+                *([name, *(round(firm(*how, m, n, draws), 1) for m, n in cases)] for name, how in DRAWS.items()),
+                [REACH, *(round(firm(_normal, {}, m, n, draws, 0.5 * 2**0.5), 1) for m, n in cases)],
+            ],
         },
         {
             "name": "covered",
@@ -115,6 +141,9 @@ def main() -> None:
             "rows": [[name, *(round(covered(DRAWS[name][0], n, draws), 1) for n in WORKLOADS)] for name in INTERVALS],
         },
     ]
+    header = ["mean distance of the best value [standard deviations]", *tables[0]["header"][1:]]
+    rows = [[d, *(round(excluded(m, n, draws, d * 2**0.5), 1) for m, n in cases)] for d in DISTANCES]
+    tables.append({"name": "excluded", "header": header, "rows": rows})
     print(json.dumps({"draws": draws, "tables": tables}))
 
 

@@ -9,8 +9,9 @@ command is `mlsched ...` or `python measurements/...`, run by the interpreter th
 the document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`, or, as `NAME.claims`, the
 claims of a paper with their verdicts; `<!-- table NAME.TABLE | rows: A; B | columns: C; D -->` shows these rows and,
 beside the labels, these columns alone. Between `<!-- verdicts -->` and `<!-- end -->` it has how many claims of each
-paper came out how. A sentence with numbers is listed in `docs/sentences.toml` (page, source,
-text), its numbers as places in the document:
+paper came out how, after `<!-- scoreboard -->` the papers' headlines and claims by kind, after `<!-- papers -->` a
+paragraph on each, after `<!-- power -->` how many claims would hold with other numbers of workloads. A sentence with
+numbers is listed in `docs/sentences.toml` (page, source, text), its numbers as places in the document:
 
     text = "SLAQ cuts it by {claims[average-loss][measurements][0][measured][mean]:.0f} %"
 
@@ -22,15 +23,22 @@ when a page says something else, does not name the command of a result that it u
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import mlsched_papers
+from mlsched_papers import power, recorded, scoreboard
+from mlsched_papers.claim import Claim
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Pages that stand beside the folder `docs`.
@@ -40,7 +48,7 @@ BLOCK = re.compile(
     r"(?:\s\|\srows:\s(?P<rows>[^>|]+?))?(?:\s\|\scolumns:\s(?P<columns>[^>|]+?))? -->\n)(?P<body>.*?)<!-- end -->",
     re.DOTALL,
 )
-COUNTS = re.compile(r"<!-- verdicts -->\n.*?<!-- end -->", re.DOTALL)
+COUNTS = re.compile(r"<!-- (?P<kind>verdicts|scoreboard|papers|power) -->\n.*?<!-- end -->", re.DOTALL)
 #: What counts as a measured number in a page that is complete: a percentage or an interval.
 MEASURED = re.compile(r"\d[\d.,]*\s?%(?! (?:confidence )?intervals?)|\d[\d.,]*\s?±")
 
@@ -90,7 +98,9 @@ def placed(data: Any, path: str) -> Any:
 def result(source: str, docs: Path = DOCS) -> dict[str, Any]:
     """Return the recorded result `source`: its command and its document. `verdict-counts`: the counts of all papers."""
     if source == "verdict-counts":
-        counts = dict(zip(("papers", "claims", *COUNTED), of_verdicts(docs)["rows"][-1], strict=True))
+        together = all_scores(docs)
+        counts = {"claims": len(together.scheduler), "testbed": together.testbed, "if_right": together.if_right}
+        counts |= {column: together.count(column) for column in scoreboard.COUNTED}
         return {"command": "mlsched reproduce", "document": {"together": counts}}
     path = docs / "results" / f"{source}.json"
     if not path.exists():
@@ -140,14 +150,15 @@ def cell(number: dict[str, Any]) -> str:
 
 def of_claims(claims: list[dict[str, Any]]) -> dict[str, Any]:
     """A paper's claims as a table, each with the range of its evidence over the interpretations that count."""
-    header = ["claim", "where", "the paper's number", "measured here", "verdict"]
+    header = ["claim", "where", "the paper's number", "measured here", "verdict", "would hold if right"]
     return {"header": header, "rows": [_claim(claim) for claim in claims]}
 
 
 def _claim(claim: dict[str, Any]) -> list[str]:
     printed = [_printed(piece) for piece in claim["measurements"] if piece["paper"] is not None]
     paper = " and ".join(dict.fromkeys(printed)) if len(set(printed)) <= 2 else ""
-    return [claim["text"], claim["where"], paper, claim["summary"], claim["verdict"]]
+    chance = recorded.recorded_outcome(claim).percent
+    return [claim["text"], claim["where"], paper, claim["summary"], claim["verdict"], chance]
 
 
 def _printed(piece: dict[str, Any]) -> str:
@@ -166,7 +177,13 @@ def with_tables(page: str, docs: Path = DOCS) -> str:
         return f"{found['head']}{markdown(part)}<!-- end -->"
 
     page = BLOCK.sub(block, page)
-    return COUNTS.sub(lambda _: f"<!-- verdicts -->\n{markdown(of_verdicts(docs))}<!-- end -->", page)
+    made: dict[str, Callable[[Path], str]] = {
+        "verdicts": of_verdicts,
+        "scoreboard": of_scoreboard,
+        "papers": of_papers,
+        "power": of_power,
+    }
+    return COUNTS.sub(lambda found: f"<!-- {found['kind']} -->\n{made[found['kind']](docs)}<!-- end -->", page)
 
 
 def _listed(text: str | None) -> list[str] | None:
@@ -241,7 +258,7 @@ def uncovered(text: str, own: list[dict[str, str]], docs: Path = DOCS) -> list[s
 
     A number that a block of code prints is covered: tests run the block.
     """
-    rest = BLOCK.sub(" ", text)
+    rest = COUNTS.sub(" ", BLOCK.sub(" ", text))
     printed = " ".join(re.findall(r"```.*?```", rest, flags=re.DOTALL))
     rest = plain(re.sub(r"```.*?```|`[^`]*`|\"[^\"]*\"", " ", rest, flags=re.DOTALL))
     for sentence in own:
@@ -256,28 +273,10 @@ EXPERIMENTS = {
     "slaq": ("slaq",),
     "harmony": ("placement-online", "harmony-rack", "harmony-training"),
     "chic": ("chic",),
+    "mlfs": ("mlfs",),
     "gavel": ("gavel",),
     "shockwave": ("shockwave",),
-    "mlfs": ("mlfs",),
     "findings": ("findings",),
-}
-#: The experiments that are papers', as a table names them.
-PAPERS = {
-    "fitgpp": "FitGpp (OpML 2019)",
-    "slaq": "SLAQ (SoCC 2017)",
-    "harmony": "Harmony (INFOCOM 2019)",
-    "chic": "Chic (IWQoS 2019)",
-    "mlfs": "MLFS (CoNEXT 2020)",
-    "gavel": "Gavel (OSDI 2020)",
-    "shockwave": "Shockwave (NSDI 2023)",
-}
-#: The columns of that table, each with the verdicts that it counts.
-COUNTED = {
-    "hold": ("holds",),
-    "do not hold": ("does not hold",),
-    "undecided": ("undecided",),
-    "depend on the interpretation": ("depends on the interpretation",),
-    "cannot be tested here": ("assumed", "fitted", "not measured", "not trained", "excluded by the simulator"),
 }
 RECORDED = DOCS.parent / "plugins" / "mlsched_papers" / "recorded.json"
 
@@ -291,20 +290,93 @@ def claims(experiment: str, docs: Path = DOCS) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def of_verdicts(docs: Path = DOCS) -> dict[str, Any]:
-    """How many claims of each paper came out how; claims that are ours are not counted."""
+@functools.cache
+def outcomes(experiment: str, docs: Path = DOCS) -> dict[str, scoreboard.Outcome]:
+    """The outcome of each claim of an experiment by its name."""
+    return {c["name"]: recorded.recorded_outcome(c) for c in claims(experiment, docs)}
+
+
+@functools.cache
+def scores(docs: Path = DOCS) -> dict[str, scoreboard.Score]:
+    """The score of each paper by its experiment; claims that are ours are not counted."""
+    return {name: scoreboard.score(_kinds(name, docs), outcomes(name, docs)) for name in papers()}
+
+
+def _kinds(experiment: str, docs: Path) -> list[Claim]:
+    """The claims of an experiment, each of the kind that its statement has."""
+    kinds = {statement.name: statement.kind for statement in mlsched_papers.EXPERIMENTS[experiment].statements}
+    found = [recorded.claim_from_json(claim) for claim in claims(experiment, docs)]
+    return [dataclasses.replace(claim, kind=kinds.get(claim.name) or claim.kind) for claim in found]
+
+
+def all_scores(docs: Path = DOCS) -> scoreboard.Score:
+    """The score of all papers together."""
+    return scoreboard.Score(tuple(one for each in scores(docs).values() for one in each.outcomes))
+
+
+def papers() -> dict[str, scoreboard.Paper]:
+    """The papers by their experiments, in the order of EXPERIMENTS."""
+    found = {name: mlsched_papers.EXPERIMENTS[name].paper for name in EXPERIMENTS}
+    return {name: paper for name, paper in found.items() if paper is not None}
+
+
+def of_verdicts(docs: Path = DOCS) -> str:
+    """How many claims of each paper came out how, as a table."""
+    rows = [scoreboard.verdict_row(papers()[name].name, score) for name, score in scores(docs).items()]
+    return markdown(
+        {"header": scoreboard.VERDICT_HEADER, "rows": [*rows, scoreboard.verdict_row("together", all_scores(docs))]}
+    )
+
+
+def of_scoreboard(docs: Path = DOCS) -> str:
+    """The verdict on each paper's headline and its claims by kind, as a table."""
     rows = []
-    for experiment, name in PAPERS.items():
-        said = [claim["verdict"] for claim in claims(experiment, docs) if claim["where"] != "ours"]
-        rows.append([name, len(said), *(sum(map(said.count, counted)) for counted in COUNTED.values())])
-    total = [sum(row[k] for row in rows) for k in range(1, len(COUNTED) + 2)]
-    return {"header": ["paper", "claims", *COUNTED], "rows": [*rows, ["together", *total]]}
+    for name, score in scores(docs).items():
+        paper = papers()[name]
+        rows.append(scoreboard.scoreboard_row(paper.name, _headline(name, docs)[1], score))
+    return markdown({"header": scoreboard.SCOREBOARD_HEADER, "rows": rows})
+
+
+def _headline(experiment: str, docs: Path) -> tuple[str, str]:
+    """The words of a paper's headline and its verdict; "not measured" until it is recorded."""
+    name = papers()[experiment].headline
+    text = next(one.text for one in mlsched_papers.EXPERIMENTS[experiment].statements if one.name == name)
+    return text, outcomes(experiment, docs).get(name, scoreboard.Outcome("not measured")).verdict
+
+
+@functools.cache
+def of_power(docs: Path = DOCS) -> str:
+    """How many claims of each paper would hold if it were right, by number of workloads and shared variance."""
+    ways: list[dict[str, Any]] = [{}, {"workloads": 30}, {"workloads": 100}, {"shared": 0.0}, {"shared": 1.0}]
+    rows = []
+    for name, paper in papers().items():
+        own = [c for c in _kinds(name, docs) if c.where != scoreboard.OURS and c.kind in scoreboard.KINDS]
+        chances = [[power.chance_to_hold(claim, **way) for claim in own] for way in ways]
+        known = [[chance for chance in each if chance is not None] for each in chances]
+        rows.append([paper.name, len(known[0]), *(f"{sum(each):.1f}" for each in known)])
+    header = ["paper", "claims with intervals", "as measured", "30 workloads", "100 workloads"]
+    return markdown({"header": [*header, "independent pieces", "identical pieces"], "rows": rows})
+
+
+def of_papers(docs: Path = DOCS) -> str:
+    """A paragraph on each paper."""
+    parts = []
+    for name, paper in papers().items():
+        text, verdict = _headline(name, docs)
+        short, _, venue = paper.name.partition(" ")
+        words = (
+            f"**[{short}]({name}.md)** {venue}: {paper.question}. *Headline:* {text[0].upper()}"
+            f"{text[1:]}: **`{verdict}`**. *Why not more:* {paper.why} *Condition:* {paper.condition}"
+        )
+        parts.append("\n".join(textwrap.wrap(words, 120, break_long_words=False, break_on_hyphens=False)))
+    return "\n\n".join(parts) + "\n"
 
 
 def verdicts() -> str:
-    """The content of `plugins/mlsched_papers/recorded.json`: experiment -> claim -> verdict, as recorded."""
+    """The content of `plugins/mlsched_papers/recorded.json`: experiment -> claim -> verdict and chance, as recorded."""
     found = {
-        experiment: {claim["name"]: claim["verdict"] for claim in claims(experiment)} for experiment in EXPERIMENTS
+        experiment: {name: [one.verdict, one.chance] for name, one in outcomes(experiment).items()}
+        for experiment in EXPERIMENTS
     }
     return json.dumps(found, indent=1) + "\n"
 

@@ -8,7 +8,7 @@ Under one interpretation of the paper a claim
   often.
 - `does not hold` if the interval of some piece is completely outside its bound. One is enough, and more pieces make a
   chance failure likelier. For m pieces the interval is therefore Student's t at 1 - 0.05 / (2 m) (Bonferroni).
-- is `undecided` otherwise; so is a measurement on one workload, which lacks an interval.
+- is `undecided` otherwise; so is a measurement on fewer than five workloads, which lacks an interval.
 
 Uninformative pieces are shown and leave the decision to the others; without others the claim is undecided:
 - a tie: two policies with equal results on every workload (0 +- 0). It shows that gains were impossible there, and is
@@ -20,8 +20,8 @@ whatever their interval, the piece counts as not measured.
 
 Every interpretation counts if the paper prints it, if its authors' program has it, or if both leave it open. An
 interpretation is excluded (shown, not counted) only for one of the `Ground`s, never for its results. A claim has the
-common verdict of all its interpretations. It `depends on the interpretation` if it holds under one and does not hold
-under another. Both intervals are then corrected for the number of interpretations as well, since here too one of
+common verdict of all its interpretations. It `depends on the interpretation` if one confirms it and another refutes
+it. Both intervals are then corrected for the number of interpretations as well, since here too one of
 several is enough. Otherwise it is undecided.
 
 A piece about an unfinished training, or about a training for another setting than the paper's, is shown with the
@@ -65,8 +65,12 @@ Verdict = Literal[
 ]
 #: Origin of a claim's input; all but "measured" are its verdict.
 Origin = Literal["measured", "assumed", "fitted"]
+#: Kind of a claim: a direction of an effect, its size, the first place among several, or what only a testbed shows.
+Kind = Literal["direction", "size", "order", "testbed"]
 #: Position of an interval: within its bound, completely outside, or neither; or the piece is uninformative.
 Side = Literal["inside", "outside", "unclear", "nothing"]
+#: Fewer workloads than this have no interval.
+FEWEST = 5
 #: The only grounds on which an interpretation does not count.
 Ground = Literal["the paper says otherwise", "not in the paper's evaluation"]
 
@@ -122,7 +126,7 @@ class Estimate:
     """Mean over workloads with its interval; or a computed number (see `exact`).
 
     Attributes:
-        half: Half-width of the 95 % interval (Student's t), 0 if all workloads agree, None for one workload.
+        half: Half-width of the 95 % interval (Student's t), 0 if all workloads agree, None for fewer than five.
         count: Number of workloads; None for a computed number.
     """
 
@@ -157,9 +161,8 @@ def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
     data = [math.nan if v is None else float(v) for v in values]
     if not data or not np.isfinite(data).all():
         return None
-    if len(data) == 1:
-        return Estimate(data[0], None, 1)
-    return Estimate(float(np.mean(data)), half_width(data), len(data))
+    half = half_width(data) if len(data) >= FEWEST else None
+    return Estimate(float(np.mean(data)), half, len(data))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -264,7 +267,11 @@ class Measurement:
         if self.side() == "inside":
             return ""
         if self.measured.half is None:
-            return " [trainings in two clusters: no interval]" if self.each else " [one workload: no interval]"
+            return (
+                " [trainings in two clusters: no interval]"
+                if self.each
+                else f" [fewer than {FEWEST} workloads: no interval]"
+            )
         if self.side() == "unclear":
             return " [the interval crosses the bound]"
         if self.side(pieces) == "outside":
@@ -292,6 +299,7 @@ class Claim:
         excluded: Interpretations that are shown and do not count, with the reason.
         chance: Names of the claims that its policies are better than chance.
         level: Failed claims of `chance`, in words (see `papers/chance.py`).
+        kind: Kind of the claim.
     """
 
     name: str
@@ -303,6 +311,7 @@ class Claim:
     excluded: Mapping[str, Exclusion] = dataclasses.field(default_factory=dict)
     chance: tuple[str, ...] = ()
     level: str = ""
+    kind: Kind = "direction"
 
     def under(self, interpretation: str) -> tuple[Measurement, ...]:
         """Return the pieces of evidence under an interpretation."""
@@ -393,7 +402,7 @@ class Claim:
         """Return the claim as plain JSON data, with its verdicts if `judged`."""
         result: dict[str, Any] = {"name": self.name, "text": self.text, "where": self.where, "tested": self.tested}
         excluded = {r: str(why) for r, why in self.excluded.items() if r in self.interpretations}
-        result |= {"origin": self.origin, "excluded": excluded, "chance": list(self.chance)}
+        result |= {"kind": self.kind, "origin": self.origin, "excluded": excluded, "chance": list(self.chance)}
         result |= {"summary": self.summary(judged=judged)}
         if judged:
             result |= {

@@ -51,6 +51,10 @@ def reproduce(
         str | None,
         typer.Option("--claim", help="Show only claims with this text, e.g. preemption. Default: all claims."),
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Print the evidence of each claim and the tables. Default: one line per claim."),
+    ] = False,
     html: HtmlReport = None,
     as_json: Json = False,
 ) -> None:
@@ -77,7 +81,7 @@ def reproduce(
     if html is not None:
         with atomic_write(html, folders=True) as stream:
             stream.write(report.to_html())
-    emit(as_json, report.to_json, lambda: papers.render(report))
+    emit(as_json, report.to_json, lambda: papers.render(report, verbose=verbose))
 
 
 def experiments() -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched_papers.report import Report, matches
+from mlsched_papers.scoreboard import Paper
 from mlsched_papers.statement import Statement
 
 #: The dataclass of an experiment's size.
@@ -44,6 +45,7 @@ class Experiment:
     Attributes:
         sizes: `papers_size` and `loads` apply to it.
         statements: Its claims before any measurement; empty if they are known only after it.
+        paper: The paper as the scoreboard presents it; None if it is not about a single paper.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Experiment:
     run: Callable[[Settings], Report]
     sizes: bool = False
     statements: tuple[Statement, ...] = ()
+    paper: Paper | None = None
 
     def __repr__(self) -> str:
         return short_repr(self, self.name, self.doc)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -12,32 +13,28 @@ from mlsched.core.brief import short_repr
 from mlsched.core.errors import ALL_NAMES, UnknownName
 from mlsched_papers.claim import Claim, Estimate
 from mlsched_papers.digits import signed_percent, significant
+from mlsched_papers.scoreboard import OURS, Outcome, Paper, outcome, score
 
 #: Class of a verdict's cell in the HTML report.
 MARKS = {"holds": "good", "does not hold": "bad"}
 
-#: The default heading of verdicts.
+#: Heading of the verdicts that a quick run shows.
 QUICK_VERDICT = "full run, recorded"
+#: Heading of the chances.
+IF_RIGHT = "if right"
 
 #: Explanation of verdicts in every report; docs/explanation/verdicts.md has the reasons.
 RULE = (
-    "Verdicts: a claim holds under an interpretation when the 95 % interval of every piece of evidence lies within its "
-    "bound, "
-    "and does not when that of some piece, corrected for their number (Bonferroni), lies wholly outside; otherwise it "
-    "is undecided. Ties on every workload, and what was measured where the question does not arise, decide nothing; "
-    "repetitions of one trace are no workloads. Every interpretation counts that the paper or the program of its "
-    "authors has, "
-    "or that both leave open. A claim depends on the interpretation when it holds under one and does not under "
-    "another, "
-    "corrected for the number of interpretations as well; it is assumed or fitted when the input was made from the "
-    "claim, and "
-    "not trained when its policy has not met the criterion of its training, or is not the one that the paper means; "
-    "and excluded by the simulator when no scheduler could satisfy it there."
+    "A claim holds if the complete 95 % interval of each measurement is within its bound. It does not hold if the "
+    "interval of one measurement, corrected for their number (Bonferroni), is completely outside. Otherwise it is "
+    "undecided. Fewer than five workloads have no interval. Ties, and measurements in conditions without the effect, "
+    "are skipped. A claim depends on the interpretation if two interpretations disagree. It cannot be "
+    "tested here if it is assumed, fitted, not measured, not trained, or excluded by the simulator. "
+    f"Column {IF_RIGHT}: the chance that a claim is confirmed with these workloads if the paper is exactly right."
 )
 NO_VERDICTS = (
-    "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Where a "
-    "verdict is shown, it is that of the full experiment, as recorded in docs/results/claims with the command that "
-    "measured it."
+    "No verdicts: a quick run is too small for them and gives estimates with 95 % intervals. Recorded verdicts, if "
+    "shown, are of the full experiment; docs/results names the command that measured them."
 )
 
 
@@ -145,7 +142,8 @@ class Report:
     Attributes:
         interpretations: Sentences about the runs and the interpretation of the paper.
         quick: It is too small to judge a claim, and lacks verdicts.
-        recorded: Of a quick report: name of a claim -> the recorded verdict of the full experiment.
+        recorded: Of a quick report: name of a claim -> the recorded outcome of the full experiment.
+        paper: The paper as the scoreboard presents it; None if the experiment is not about a single paper.
     """
 
     title: str
@@ -154,7 +152,8 @@ class Report:
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     quick: bool = False
-    recorded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    recorded: Mapping[str, Outcome] = dataclasses.field(default_factory=dict)
+    paper: Paper | None = None
 
     def __repr__(self) -> str:
         return short_repr(self, self.title, self.summary)
@@ -168,16 +167,40 @@ class Report:
         """Return the name of a claim -> its verdict; empty for a quick report."""
         return {} if self.quick else {claim.name: claim.verdict for claim in self.claims}
 
+    @functools.cached_property
+    def outcomes(self) -> dict[str, Outcome]:
+        """Return the name of a claim -> its outcome; of a quick report, as far as it is recorded."""
+        if self.quick:
+            return {claim.name: self.recorded[claim.name] for claim in self.claims if claim.name in self.recorded}
+        return {claim.name: outcome(claim) for claim in self.claims}
+
     @property
     def summary(self) -> str:
-        """Count the claims by verdict, most frequent first; of a quick report, as recorded."""
-        display = [self.recorded[c.name] for c in self.claims if c.name in self.recorded]
-        counts = Counter(display if self.quick else self.verdicts().values()).most_common()
+        """Count the claims by verdict; of a quick report, as recorded."""
+        ours = sum(claim.where == OURS for claim in self.claims)
+        number = len(self.claims)
+        if self.outcomes and self.paper and ours < number:
+            recorded = "Recorded of the full experiment: " if self.quick else ""
+            return f"{recorded}{score(self.claims, self.outcomes).sentences}" + f" {ours} claims are ours." * (ours > 0)
+        counts = Counter(one.verdict for one in self.outcomes.values()).most_common()
         each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
-        there = f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}"
+        there = f"{number} claim{'s' * (number != 1)}"
         if self.quick:
-            return there + (f"; verdicts recorded of the full experiment: {each} (docs/results/claims)" if each else "")
+            return there + (f"; verdicts recorded of the full experiment: {each} (docs/results)" if each else "")
         return there + (f", {each}" if each else "")
+
+    @property
+    def paragraph(self) -> list[str]:
+        """Describe the paper, the verdict on its headline, the reasons and the counts."""
+        if self.paper is None:
+            return [self.summary]
+        words = [f"{self.paper.name}: {self.paper.question}."]
+        words += [
+            f"Headline: {claim.text} ({claim.where}): {self.outcomes[claim.name].verdict}."
+            for claim in self.claims
+            if claim.name == self.paper.headline and claim.name in self.outcomes
+        ]
+        return [*words, f"Why not more: {self.paper.why}", f"Condition: {self.paper.condition}", self.summary]
 
     def only(self, text: str) -> Report:
         """Return a report without tables and figures, with the claims that have `text` in their name or words.
@@ -201,6 +224,7 @@ class Report:
             "title": self.title,
             "quick": self.quick,
             "summary": self.summary,
+            "paragraph": self.paragraph,
             "interpretations": list(self.interpretations),
             "tables": [table.to_json() for table in self.tables],
             "figures": [figure.to_json() for figure in self.figures],
@@ -210,12 +234,14 @@ class Report:
 
     def _claim_json(self, claim: Claim) -> dict[str, Any]:
         result = claim.to_json(judged=not self.quick)
-        display = self.quick and claim.name in self.recorded
-        return result | ({"recorded_verdict": self.recorded[claim.name]} if display else {})
+        if claim.name not in self.outcomes:
+            return result
+        known = self.outcomes[claim.name]
+        return result | {"chance_to_hold": known.chance} | ({"recorded_verdict": known.verdict} if self.quick else {})
 
     def to_html(self) -> str:
         """Return the report as one self-contained HTML page (needs the `plot` extra)."""
-        sections = [html.paragraph(self.summary), *(html.paragraph(sentence) for sentence in self.interpretations)]
+        sections = [html.paragraph(sentence) for sentence in (*self.paragraph, *self.interpretations)]
         sections += [html.heading("Claims"), html.paragraph(self.rule), self._claims_html(), html.heading("Tables")]
         for table in self.tables:
             sections.append(html.paragraph(f"{table.name}: {table.title}"))
@@ -230,20 +256,21 @@ class Report:
 
     def _verdicts_html(self) -> str:
         """Return the number of claims by verdict; of a quick report, by the recorded verdict."""
-        verdicts = [self.recorded.get(c.name, "not recorded") if self.quick else c.verdict for c in self.claims]
+        verdicts = [self.outcomes[c.name].verdict if c.name in self.outcomes else "not recorded" for c in self.claims]
         counts = {verdict: str(verdicts.count(verdict)) for verdict in dict.fromkeys(verdicts)}
         title = QUICK_VERDICT if self.quick else "verdict"
         return html.table([title, "claims"], list(counts.items()), label="Summary")
 
     def _claims_html(self) -> str:
-        header = ["claim", "in the paper", "tested", "from the lowest to the highest"]
-        rows = [[c.text, c.where, c.tested, "; ".join(self.measurements(c))] for c in self.claims]
-        if self.quick:
-            lookup = [[self.recorded.get(c.name, ""), *row] for c, row in zip(self.claims, rows, strict=True)]
-            return html.table([QUICK_VERDICT, *header], lookup)
-        marks = {(r, 0): MARKS[c.verdict] for r, c in enumerate(self.claims) if c.verdict in MARKS}
-        verdict = [[c.verdict, *row] for c, row in zip(self.claims, rows, strict=True)]
-        return html.table(["verdict", *header], verdict, marks=marks)
+        first = QUICK_VERDICT if self.quick else "verdict"
+        header = [first, IF_RIGHT, "claim", "in the paper", "tested", "from the lowest to the highest"]
+        known = [self.outcomes.get(c.name, Outcome("")) for c in self.claims]
+        rows = [
+            [one.verdict, one.percent, c.text, c.where, c.tested, "; ".join(self.measurements(c))]
+            for one, c in zip(known, self.claims, strict=True)
+        ]
+        marks = {(r, 0): MARKS[one.verdict] for r, one in enumerate(known) if one.verdict in MARKS and not self.quick}
+        return html.table(header, rows, marks=marks)
 
     def measurements(self, claim: Claim) -> list[str]:
         """Return the range of a claim's evidence over its interpretations, then each interpretation in a line."""

@@ -73,5 +73,6 @@ def reproduce(
     trace = None if trace is None else os.fspath(trace)
     settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, choice)
     report = experiment.measured(settings)
-    report = dataclasses.replace(report, quick=quick, recorded=recorded().get(name, {}) if quick else {})
+    known = recorded().get(name, {}) if quick else {}
+    report = dataclasses.replace(report, quick=quick, recorded=known, paper=experiment.paper)
     return report if claim is None else report.only(claim)

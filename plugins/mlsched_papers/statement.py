@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlsched_papers.claim import Bound, Claim, Estimate, Exclusion, Measurement, Origin, estimate
+from mlsched_papers.claim import Bound, Claim, Estimate, Exclusion, Kind, Measurement, Origin, estimate
 from mlsched_papers.trainings import over_trainings
 from mlsched_papers.view import Values
 
@@ -66,7 +66,11 @@ Collect = Callable[[Any], list[Piece]]
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
-    """A claim before it is measured."""
+    """A claim before it is measured.
+
+    Attributes:
+        kind: Kind of the claim; None: "size" if some bound has an end other than 0, "direction" otherwise.
+    """
 
     name: str
     text: str
@@ -75,6 +79,7 @@ class Statement:
     collect: Collect
     origin: Origin = "measured"
     chance: tuple[str, ...] = ()
+    kind: Kind | None = None
 
     def judge(self, *measured: Any, excluded: Mapping[str, Exclusion] | None = None) -> Claim:
         """Return the claim with the evidence from each of `measured`.
@@ -84,11 +89,20 @@ class Statement:
         """
         measurements = tuple(piece.measurements() for result in measured for piece in self.collect(result))
         keep = dict(excluded or {})
-        return Claim(self.name, self.text, self.where, self.tested, measurements, self.origin, keep, self.chance)
+        words = (self.name, self.text, self.where, self.tested)
+        kind = self.kind or kind_of(measurements)
+        return Claim(*words, measurements, self.origin, keep, self.chance, kind=kind)
 
 
 def stated(
-    name: str, *, text: str, where: str, tested: str, origin: Origin = "measured", chance: tuple[str, ...] = ()
+    name: str,
+    *,
+    text: str,
+    where: str,
+    tested: str,
+    origin: Origin = "measured",
+    chance: tuple[str, ...] = (),
+    kind: Kind | None = None,
 ) -> Callable[[Collect], Statement]:
     """Declare the decorated collector the test of a claim.
 
@@ -99,8 +113,15 @@ def stated(
         origin: "assumed" if the simulated world supposes the claim, "fitted" if its parameters were fitted to the
             claim's numbers; that is then the verdict, and the numbers are shown beside it.
         chance: Names of the claims that its policies are better than chance.
+        kind: Kind of the claim, if it does not follow from its bounds (see `Statement`).
     """
-    return lambda collect: Statement(name, text, where, tested, collect, origin, chance)
+    return lambda collect: Statement(name, text, where, tested, collect, origin, chance, kind)
+
+
+def kind_of(measurements: Sequence[Measurement]) -> Kind:
+    """Return the kind of a claim by its bounds: "size" if some bound has an end other than 0."""
+    ends = {end for piece in measurements for end in (piece.bound.low, piece.bound.high)}
+    return "size" if ends - {None, 0.0} else "direction"
 
 
 def near(printed: float, points: float = POINTS) -> Bound:

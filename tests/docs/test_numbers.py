@@ -115,37 +115,58 @@ def test_a_page_may_show_some_rows_and_columns(docs: Path) -> None:
             RESULTS.with_tables(f"<!-- table cut.plain | {wrong} -->\n<!-- end -->", docs)
 
 
-def test_verdicts_are_counted_by_paper(docs: Path) -> None:
-    def claim(name: str, verdict: str, where: str = "Fig. 1") -> dict[str, str]:
-        return {"name": name, "verdict": verdict, "where": where}
+def claim_of(name: str, verdict: str, where: str = "Fig. 1", **more: Any) -> dict[str, Any]:
+    """A claim in a report's JSON."""
+    words = {"name": name, "text": "cuts it by 25 %", "where": where, "tested": "at least 25", "origin": "measured"}
+    return (
+        words | {"verdict": verdict, "summary": "12 % to 30 %", "excluded": {}, "chance": [], "measurements": []} | more
+    )
 
+
+def piece_of(mean: float, **more: Any) -> dict[str, Any]:
+    """A measurement of a claim in a report's JSON."""
+    piece = {"interpretation": "A", "what": "cut", "measured": {"mean": mean, "half": 1.0, "count": 8}, "paper": 25.0}
+    return piece | {"bound": {"low": 20.0, "high": None, "strict": False}, "unit": "%", "lower_bound": True} | more
+
+
+def test_verdicts_are_counted_by_paper(docs: Path) -> None:
     for sources in RESULTS.EXPERIMENTS.values():
         for source in sources:
-            said = [claim("a", "holds"), claim("b", "undecided", "ours"), claim("c", "not measured")]
+            held = claim_of("a", "holds", measurements=[piece_of(30.0)])
+            said = [held, claim_of("b", "undecided", "ours"), claim_of("c", "not measured")]
             if source == "harmony-rack":
-                said = [claim("c", "does not hold")]
+                said = [claim_of("c", "does not hold", measurements=[piece_of(10.0)])]
             document = {"command": "mlsched", "document": {"claims": said}}
             (docs / "results" / f"{source}.json").write_text(json.dumps(document))
     page = RESULTS.with_tables("<!-- verdicts -->\n<!-- end -->\n\nMore.\n<!-- end -->", docs)
     assert "<!-- end -->\n\nMore.\n<!-- end -->" in page
-    assert "| FitGpp (OpML 2019) | 2 | 1 | 0 | 0 | 0 | 1 |\n" in page
-    assert "| Harmony (INFOCOM 2019) | 2 | 1 | 1 | 0 | 0 | 0 |\n" in page, "what one record lacks, a later one has"
-    papers = len(RESULTS.PAPERS)
-    assert f"| together | {2 * papers} | {papers} | 1 | 0 | 0 | {papers - 1} |\n<!-- end -->" in page
-    assert set(RESULTS.PAPERS) == set(RESULTS.EXPERIMENTS) - {"findings"}
+    assert "| FitGpp (OpML 2019) | 2 | 1 | 1.0 of 1 | 0 | 0 | 0 | 1 |\n" in page
+    assert "| Harmony (INFOCOM 2019) | 2 | 1 | 2.0 of 2 | 1 | 0 | 0 | 0 |\n" in page, "a later record adds to one"
+    papers = len(RESULTS.papers())
+    row = f"| together | {2 * papers} | {papers} | {papers + 1}.0 of {papers + 1} | 1 | 0 | 0 | {papers - 1} |"
+    assert f"{row}\n<!-- end -->" in page
+    assert set(RESULTS.papers()) == set(RESULTS.EXPERIMENTS) - {"findings"}
+    board = RESULTS.with_tables("<!-- scoreboard -->\n<!-- end -->", docs)
+    assert "| FitGpp (OpML 2019) | not measured | – | 1 of 1 | – | 1 | 0 |\n" in board
+    assert "| SLAQ (SoCC 2017) | 1 | 1.0 | 1.0 | 1.0 | 1.0 | 1.0 |\n" in RESULTS.with_tables(
+        "<!-- power -->\n<!-- end -->", docs
+    )
 
 
 def test_claims_are_shown_with_the_range_of_their_evidence() -> None:
-    piece = {"paper": 25.0, "unit": "%", "lower_bound": True}
-    failed = {"text": "cuts it by 25 %", "where": "Fig. 1", "verdict": "does not hold", "summary": "12 % to 30 %"}
-    nothing = failed | {"verdict": "not measured", "summary": "not measured", "measurements": []}
-    several = failed | {"measurements": [piece, piece | {"paper": 20.0}]}
-    many = failed | {"measurements": [piece | {"paper": 20.0 + k} for k in range(3)]}
-    assert RESULTS.of_claims([failed | {"measurements": [piece]}, nothing, several, many])["rows"] == [
-        ["cuts it by 25 %", "Fig. 1", "≥ 25 %", "12 % to 30 %", "does not hold"],
-        ["cuts it by 25 %", "Fig. 1", "", "not measured", "not measured"],
-        ["cuts it by 25 %", "Fig. 1", "≥ 25 % and ≥ 20 %", "12 % to 30 %", "does not hold"],
-        ["cuts it by 25 %", "Fig. 1", "", "12 % to 30 %", "does not hold"],
+    piece = piece_of(10.0, bound={"low": 25.0, "high": None, "strict": False})
+    many = [piece | {"paper": 20.0 + k} for k in range(3)]
+    claims = [
+        claim_of("c", "does not hold", measurements=[piece]),
+        claim_of("c", "not measured", summary="not measured"),
+        claim_of("c", "does not hold", measurements=[piece, piece | {"paper": 20.0}]),
+        claim_of("c", "does not hold", "ours", measurements=many),
+    ]
+    assert RESULTS.of_claims(claims)["rows"] == [
+        ["cuts it by 25 %", "Fig. 1", "≥ 25 %", "12 % to 30 %", "does not hold", "4 %"],
+        ["cuts it by 25 %", "Fig. 1", "", "not measured", "not measured", "–"],
+        ["cuts it by 25 %", "Fig. 1", "≥ 25 % and ≥ 20 %", "12 % to 30 %", "does not hold", "0 %"],
+        ["cuts it by 25 %", "ours", "", "12 % to 30 %", "does not hold", "–"],
     ]
 
 

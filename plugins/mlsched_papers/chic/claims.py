@@ -103,6 +103,7 @@ def chic_seconds(m: Measured) -> list[Piece]:
 
 @stated(
     "chic-best",
+    kind="order",
     text="Chic performs the best, before Chic-Pair and Optimus",
     where="Section 6.2.1, Fig. 4(a)",
     tested="Chic's cut of the ACT of either, at every rate",
@@ -170,6 +171,7 @@ def optimus_beats_drf(m: Measured) -> list[Piece]:
 
 @stated(
     "optimus-300",
+    kind="order",
     text="the best ACT of Optimus is with an interval of 300 s",
     where="Section 6.2.1, Fig. 5(b)",
     tested="its ACT with 300 s is below that with 600 s, with 150 s and at events",

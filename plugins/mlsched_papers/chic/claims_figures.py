@@ -118,6 +118,7 @@ def runtime_ratio(m: Measured) -> list[Piece]:
 
 @stated(
     "runtime-pair-as-optimus",
+    kind="direction",
     text="Chic-Pair's runtime is similar to that of Optimus with 600 s",
     where="Section 6.2.1, Fig. 5(a)",
     tested="CPU time of whole runs at 1.8/h over Optimus-600's, within a quarter of 1",
@@ -128,6 +129,7 @@ def runtime_pair(m: Measured) -> list[Piece]:
 
 @stated(
     "runtime-pair-before-optimus",
+    kind="direction",
     text="with shorter intervals, Chic-Pair outperforms Optimus in runtime",
     where="Section 6.2.1, Fig. 5(a)",
     tested="CPU time of whole runs at 1.8/h over Optimus' with 300 s and with 150 s, below 1",
@@ -163,6 +165,7 @@ def step_time(m: Measured) -> list[Piece]:
 
 @stated(
     "episode-60",
+    kind="direction",
     text="training with W = 60 jobs per episode yields a slightly better result than with W = 30",
     where="Section 6.2.3, Fig. 7(a)",
     tested="cut of the ACT of the one trained with W = 30, above 0 and at most 5 %, at 1.8/h, test sequences of either "

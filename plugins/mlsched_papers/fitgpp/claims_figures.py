@@ -40,6 +40,7 @@ def te_decreases(view: FitGppView) -> list[Piece]:
 
 @stated(
     "fig4-te-saturates",
+    kind="direction",
     text="TE slowdown saturates between s = 4 and s = 8",
     where="Fig. 4",
     tested="TE 95th changes by at most 2 % from s = 8 to s = 16",
@@ -50,6 +51,7 @@ def te_saturates(view: FitGppView) -> list[Piece]:
 
 @stated(
     "fig4-be-flat",
+    kind="direction",
     text="BE slowdown seems independent of s",
     where="Fig. 4",
     tested="BE 50th and 95th within 2 % of those at s = 4",
@@ -65,6 +67,7 @@ def be_flat_in_s(view: FitGppView) -> list[Piece]:
 
 @stated(
     "fig5-flat",
+    kind="direction",
     text="TE and BE slowdown are independent of P",
     where="Fig. 5",
     tested="TE 95th, BE 50th and 95th within 2 % of those at P = 1",
@@ -103,6 +106,7 @@ def _at_shares(view: FitGppView, shares: tuple[float, ...], others: tuple[g.Poli
 
 @stated(
     "fig6-te-best",
+    kind="order",
     text="FitGpp outperforms the others for any proportion of TE jobs",
     where="Fig. 6",
     tested="TE 95th below FIFO's, LRTP's and RAND's at every share; where all are 1, none can be below",
@@ -113,6 +117,7 @@ def te_best_at_every_share(view: FitGppView) -> list[Piece]:
 
 @stated(
     "fig6-te-best-half",
+    kind="order",
     text="FitGpp outperforms the others up to 50 % TE jobs",
     where="Fig. 6, in part",
     tested="TE 95th below FIFO's, LRTP's and RAND's at shares up to 50 %; where all are 1, none can be below",
@@ -123,6 +128,7 @@ def te_best_up_to_half(view: FitGppView) -> list[Piece]:
 
 @stated(
     "fig6-be-low",
+    kind="order",
     text="FitGpp keeps BE slowdown relatively low for any proportion of TE jobs",
     where="Fig. 6",
     tested="BE 95th below LRTP's and RAND's at every share",
@@ -177,6 +183,7 @@ def be_grows(view: FitGppView) -> list[Piece]:
 
 @stated(
     "fig7-be-low",
+    kind="order",
     text="FitGpp keeps BE slowdown low whatever the grace periods, for s = 4 and s = 8",
     where="Fig. 7",
     tested="BE 95th grows less than LRTP's and RAND's, and is below theirs at every length",

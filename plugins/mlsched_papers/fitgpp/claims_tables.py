@@ -100,6 +100,7 @@ def be_p95_rise(view: FitGppView) -> list[Piece]:
 
 @stated(
     "te-best",
+    kind="order",
     text="FitGpp's 95th percentile of TE slowdown is the lowest",
     where="Table 1",
     tested="below LRTP's and RAND's, paired by seed",
@@ -110,6 +111,7 @@ def te_best(view: FitGppView) -> list[Piece]:
 
 @stated(
     "te-near-best",
+    kind="order",
     text="FitGpp's 95th percentile of TE slowdown is within 10 % of the best",
     where="Table 1, weaker",
     tested="at most 10 % above LRTP's and RAND's, paired by seed",
@@ -196,6 +198,7 @@ def preempted_ratio(view: FitGppView) -> list[Piece]:
 
 @stated(
     "preempted-fewer",
+    kind="direction",
     text="FitGpp preempts far fewer jobs than LRTP and RAND (P = 1)",
     where="Section 4.2, weaker",
     tested="at most a fifth of theirs",
@@ -246,6 +249,7 @@ def be_lrtp_rand(view: FitGppView) -> list[Piece]:
 
 @stated(
     "be-best",
+    kind="order",
     text="FitGpp slows BE jobs least of the preemptive policies",
     where="Table 1",
     tested="every BE percentile below LRTP's and RAND's, paired by seed",
@@ -274,6 +278,7 @@ def table_1_p99(view: FitGppView) -> list[Piece]:
 
 @stated(
     "te-p99-best",
+    kind="order",
     text="FitGpp's 99th percentile of TE slowdown is the lowest",
     where="Table 1",
     tested="below LRTP's and RAND's, paired by seed",
@@ -330,6 +335,7 @@ def _at_random(view: FitGppView, where: str, settings: Sequence[tuple[g.Policy, 
 
 @stated(
     "trace-best",
+    kind="order",
     text="On the trace FitGpp lowers TE 95th and 99th and every BE percentile against LRTP and RAND",
     where="Section 4.4, Table 5",
     tested="below, paired by seed (public stand-in trace)",

@@ -30,6 +30,7 @@ MILD, SEVERE = (("resnet50", "wlm"), ("resnet50", "seq2seq")), ("ctc", "resnext1
 
 @stated(
     "packing-33",
+    kind="testbed",
     text="Six jobs packed on three servers lose 33 % of their speed on average",
     where="Section II-B, Fig. 1",
     tested=f"within 5 points of 33 %; {PRESETS}",
@@ -48,6 +49,7 @@ def packing_33(m: Measured) -> list[Piece]:
 
 @stated(
     "resnext-2x",
+    kind="testbed",
     text="ResNeXt slows down nearly twice when packed",
     where="Section II-B, Fig. 1",
     tested=f"a factor between 1.75 and 2.1; {PRESETS}",
@@ -66,6 +68,7 @@ def resnext_2x(m: Measured) -> list[Piece]:
 
 @stated(
     "pairs-mild",
+    kind="testbed",
     text="ResNet with WLM and ResNet with Seq2Seq affect each other little",
     where="Section II-B, Fig. 2",
     tested=f"level below the median of the 15 pairs; {PRESETS}",
@@ -83,6 +86,7 @@ def pairs_mild(m: Measured) -> list[Piece]:
 
 @stated(
     "pair-severe",
+    kind="testbed",
     text="ResNeXt and CTC interfere severely",
     where="Section II-B, case study 3",
     tested=f"level above every other pair's; {PRESETS}",
@@ -100,6 +104,7 @@ def pair_severe(m: Measured) -> list[Piece]:
 
 @stated(
     "schemes",
+    kind="direction",
     text="Load balancing splits both jobs over two servers, bin packing puts both on one, standalone each on its own",
     where="Section II-B, Fig. 3",
     tested="servers that host a part of both jobs, by our rules",
@@ -125,6 +130,7 @@ def _faster(kind: str, second: str, one: str, other: str, job: int = 1) -> Piece
 
 @stated(
     "standalone-best",
+    kind="testbed",
     text="Standalone execution leads to the best performance",
     where="Section II-B, Fig. 4",
     tested=f"both jobs are faster than under the two others; {PRESETS}",
@@ -142,6 +148,7 @@ def standalone_best(m: Measured) -> list[Piece]:
 
 @stated(
     "packing-helps-vgg",
+    kind="testbed",
     text="Bin packing outperforms load balancing for VGG-16 beside CTC",
     where="Section II-B, Fig. 4",
     tested=f"VGG-16 is faster; {PRESETS}",
@@ -153,6 +160,7 @@ def packing_helps_vgg(m: Measured) -> list[Piece]:
 
 @stated(
     "packing-hurts-resnext",
+    kind="testbed",
     text="but not for ResNeXt-110 beside CTC",
     where="Section II-B, Fig. 4",
     tested=f"ResNeXt-110 is faster under load balancing; {PRESETS}",
@@ -164,6 +172,7 @@ def packing_hurts_resnext(m: Measured) -> list[Piece]:
 
 @stated(
     "more-mates-worse",
+    kind="testbed",
     text="The more CTC jobs are co-located, the worse the interference",
     tested=f"the least further loss of speed by one CTC job more; {PRESETS}",
     where="Section II-B, Fig. 5",
@@ -313,6 +322,7 @@ def reward_model(m: Measured) -> list[Piece]:
 
 @stated(
     "lif-errors",
+    kind="direction",
     text="LIF's models err much more than 9.8 %",
     where="Section VI-C, Fig. 9(a)",
     tested=f"mean relative error of the predicted speed at least {MUCH:g} times 9.8 %",
@@ -330,6 +340,7 @@ def lif_errors(m: Measured) -> list[Piece]:
 
 @stated(
     "lif-by-model",
+    kind="direction",
     text="LIF works well for CTC but has a large error on Seq2Seq",
     where="Section VI-C, Fig. 9(b)",
     tested=f"error on Seq2Seq over that on CTC, at least {MUCH:g}",

@@ -57,6 +57,7 @@ def techniques_help(m: Measured) -> list[Piece]:
 
 @stated(
     "neurons-128",
+    kind="order",
     text="The best performance is achieved with 128 neurons",
     where="Section VI-D, Fig. 10(a)",
     tested=f"{PAIRED}, above 0",
@@ -67,6 +68,7 @@ def neurons(m: Measured) -> list[Piece]:
 
 @stated(
     "layers-3",
+    kind="order",
     text="The network with 3 hidden layers performs the best",
     where="Section VI-D, Fig. 10(b)",
     tested=f"{PAIRED}, above 0",

@@ -12,6 +12,7 @@ from mlsched_papers.mlfs.measure import Metrics
 from mlsched_papers.mlfs.measured import Measured
 from mlsched_papers.report import Report
 from mlsched_papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
+from mlsched_papers.scoreboard import Paper
 
 TITLE = "MLFS: job scheduling for large-scale machine learning clusters"
 
@@ -76,4 +77,12 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     return [*result, versions_sentence()]
 
 
-EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run, sizes=True, statements=claims.STATEMENTS)
+PAPER = Paper(
+    name="MLFS (CoNEXT 2020)",
+    question="where and when each task runs",
+    headline="first-jct",
+    why="MLF-H keeps a tenth of every node free and lets jobs wait.",
+    condition="MLF-C, which stops jobs early, comes close to the paper.",
+)
+
+EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run, sizes=True, statements=claims.STATEMENTS, paper=PAPER)

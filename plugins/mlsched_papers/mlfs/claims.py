@@ -84,6 +84,7 @@ def _order_statement(name: str, policy: Policy, others: Sequence[Policy], metric
 
     @stated(
         f"{name}-{metric}",
+        kind="order",
         text=f"{policy.label}{verb} {words}",
         where=f"Section 4.2.1, Fig. {figures}",
         tested=f"{policy.label}'s improvement on each of them, {EVERY_LOAD}",
@@ -118,6 +119,7 @@ def _last_place_statement(name: str, text: str, figure: str, policy: Policy, met
 
     @stated(
         name,
+        kind="order",
         text=text,
         where=f"Section 4.2.1, Fig. {figure}",
         tested=f"improvement of each of the others on {policy.label}, {EVERY_LOAD}",
@@ -139,6 +141,7 @@ LAST = (
 
 @stated(
     "overhead",
+    kind="order",
     text="a decision takes Gandiva least, then TensorFlow, Tiresias, Graphene, HyperSched, SLAQ, MLF-H and MLFS",
     where="Section 4.2.1, Fig. 4(h)",
     tested="CPU time per decision of each against the next at the highest load; MLF-RL and RL are left out, because "

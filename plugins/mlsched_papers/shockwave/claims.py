@@ -42,6 +42,7 @@ class View:
 
 @stated(
     "makespan",
+    kind="order",
     text="Shockwave ends sooner than each of the fair schedulers",
     where="Evaluation",
     tested="cut of the makespan, paired by workload, against Themis, Gavel, AlloX and Gandiva-Fair",
@@ -76,6 +77,7 @@ def fairness_times(view: View) -> list[Piece]:
 
 @stated(
     "fairness",
+    kind="order",
     text="Shockwave's worst finish-time ratio is below that of each of the fair schedulers",
     where="Evaluation",
     tested="cut of the worst ratio, paired by workload",

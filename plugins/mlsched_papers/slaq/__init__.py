@@ -9,6 +9,7 @@ from mlsched.simulation.quality.options import Options
 from mlsched_papers.experiment import Experiment, Settings
 from mlsched_papers.report import Report
 from mlsched_papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
+from mlsched_papers.scoreboard import Paper
 from mlsched_papers.slaq import claims, figures, measure, tables
 from mlsched_papers.slaq import grid as g
 from mlsched_papers.slaq.measure import Metrics
@@ -100,4 +101,18 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping
     return [*result, versions_sentence()]
 
 
-EXPERIMENT = Experiment("slaq", f"{TITLE} (Figures 1, 3, 5-10)", run, statements=claims.STATEMENTS)
+PAPER = Paper(
+    name="SLAQ (SoCC 2017)",
+    question="how many cores each training job gets",
+    headline="average-loss-73",
+    why=(
+        "The paper leaves the load and the arithmetic of its percentages open, and two pairs of its "
+        "numbers contradict each other."
+    ),
+    condition=(
+        "SLAQ brings jobs to most of their loss reduction sooner than fair shares, and to their end later. "
+        "With whole iterations per epoch it is worse than fair shares."
+    ),
+)
+
+EXPERIMENT = Experiment("slaq", f"{TITLE} (Figures 1, 3, 5-10)", run, statements=claims.STATEMENTS, paper=PAPER)

@@ -50,6 +50,7 @@ def _counted(m: Measured) -> Iterator[SlaqView]:
 
 @stated(
     "average-loss-lower",
+    kind="direction",
     text="SLAQ's average loss of the active jobs is much lower than fair's",
     where="Section 6.2.1, Fig. 7(a)",
     tested=f"{PAIRED}: at least a third",
@@ -63,7 +64,7 @@ def average_loss_lower(m: Measured) -> list[Piece]:
 
 @stated(
     "average-loss-73",
-    text="it is 73 % lower",
+    text="SLAQ's average loss of the active jobs is 73 % lower than fair's",
     where="Abstract, Section 6.2.1",
     tested="1 - SLAQ / fair, or fair / SLAQ - 1, by workload or of the means over workloads: within 5 points of 73 %",
 )
@@ -185,6 +186,7 @@ def low_loss_cores(m: Measured) -> list[Piece]:
 
 @stated(
     "cores-follow-loss",
+    kind="direction",
     text="SLAQ gives jobs of high loss more, and nearly converged ones less, than fair shares",
     where="Section 6.2.1, Fig. 8",
     tested="shares of cores under SLAQ: above 25 % and below 50 %",

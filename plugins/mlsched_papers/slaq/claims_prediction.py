@@ -20,6 +20,7 @@ BELOW_5 = Bound(high=paper.WORST_FIT_ERROR, strict=True)
 
 @stated(
     "prediction-5",
+    kind="testbed",
     text="prediction errors ten iterations ahead are below 5 % for all algorithms",
     where="Section 6.3, Fig. 10(a)",
     tested="mean relative error of the weighted fit, by algorithm",
@@ -45,6 +46,7 @@ def prediction_recorded(m: Measured) -> list[Piece]:
 
 @stated(
     "prediction-3.5",
+    kind="testbed",
     text="up to ten iterations ahead, the weighted fit's mean error is 3.5 %",
     where="Section 4.2.2, Fig. 6(b)",
     tested="mean relative error over all algorithms, at most 3.5 %",
@@ -71,6 +73,7 @@ def prediction_35_recorded(m: Measured) -> list[Piece]:
 
 @stated(
     "strawman-degrades",
+    kind="testbed",
     text="the strawman is good for one iteration and degrades quickly with their number",
     where="Section 4.2.2, Fig. 6(a)",
     tested="its error one ahead is at most 3.5 %, and more than ten times that and above the weighted fit's ten ahead",
@@ -104,6 +107,7 @@ def fit_beats_strawman(m: Measured) -> list[Piece]:
 
 @stated(
     "cpu-time-constant",
+    kind="testbed",
     text="an iteration's CPU time does not depend on the number of workers",
     where="Section 6.3, Fig. 10(b)",
     tested="nothing: the simulated world assumes it (c S core-seconds per iteration)",
@@ -126,6 +130,7 @@ def scheduling_time(m: Measured) -> list[Piece]:
 
 @stated(
     "svm-95",
+    kind="testbed",
     text="the SVM reduces its loss by 95 % within 20 % of its time",
     where="Section 2.1, Fig. 1",
     tested="share of the iterations to convergence (1/10000), within 5 points; the SVM's curve is set by hand",

@@ -11,7 +11,7 @@ from mlsched_papers.chic.claims import ALL, OF_OPTIMUS, STATEMENTS, claims
 from mlsched_papers.chic.measure import Metrics
 from mlsched_papers.chic.measured import At, ChicView, Measured
 
-GRID = g.Grid(interpretations=g.INTERPRETATIONS, rates=(0.9, 1.8, 2.7), seeds=2)
+GRID = g.Grid(interpretations=g.INTERPRETATIONS, rates=(0.9, 1.8, 2.7), seeds=5)
 PAIRS = [g.windowed("Chic-Pair", f"chic-pair:window={w}", w, anew=True) for w in g.WINDOWS]
 LONGER = {policy: g.with_episode(policy, 60) for policy in (g.CHIC, g.CHIC_PAIR)}  # trained with W = 60
 EVERYBODY = (*(g.optimus(i) for i in g.INTERVALS), g.OPTIMUS, g.CHIC, g.CHIC_PAIR, g.RANDOM, g.RANDOM_PAIR, g.DRF_600)
@@ -44,8 +44,8 @@ USUAL = {"act": 4000.0, "shortest": 1000.0, "median": 2500.0, "runtime_s": 1.0}
 CURVE = ((2, -90.0, -100.0, 5000.0), (20, -70.0, -75.0, 3500.0), (30, -59.0, -61.0, 3200.0), (40, -55.0, -56.0, 3100.0))
 
 
-def trainings(iterations=(60, 62), curve=CURVE, trained=True):
-    """Two seeds of either policy; Chic-Pair takes half as many iterations."""
+def trainings(iterations=(60, 61, 62, 63, 64), curve=CURVE, trained=True):
+    """Five seeds of either policy; Chic-Pair takes half as many iterations."""
     names = ("iteration", "bound", "reward", "validation")
     entries = [dict(zip(names, map(float, row), strict=True)) for row in curve]
 
@@ -130,7 +130,7 @@ CURVES = {
     "settled-reward-is-act": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
     "settled-act-falls": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
     "fig6-19-iterations": {"curve": [(k, b, r, 4001.0) for k, b, r, _ in CURVE]},
-    "fig6-pair-faster": {"iterations": (-60, -60)},
+    "fig6-pair-faster": {"iterations": (-60,) * 5},
 }
 
 
@@ -255,8 +255,8 @@ def dataclasses_replace(case, seed):
 
 def test_cuts_are_paired():
     view = measured().views[0]
-    assert view.cut(g.CHIC, g.OPTIMUS_600, "act", At(1.8)).tolist() == [25.0, 25.0]
-    assert view.less(g.CHIC, g.OPTIMUS_600, "act", At(1.8)).tolist() == [1000.0, 1000.0]
+    assert view.cut(g.CHIC, g.OPTIMUS_600, "act", At(1.8)).tolist() == [25.0] * 5
+    assert view.less(g.CHIC, g.OPTIMUS_600, "act", At(1.8)).tolist() == [1000.0] * 5
     assert view.cut(g.Policy("nobody", "nobody"), g.OPTIMUS_600, "act", At(1.8)).size == 0
     assert view.cut(g.CHIC, g.OPTIMUS_600, "act", At(1.8, GRID.jobs + 1)).size == 0  # no such sequences were run
     assert paper.CHIC_CUT < 25

@@ -12,7 +12,7 @@ from mlsched_papers.fitgpp.claims import claims
 from mlsched_papers.fitgpp.measure import Metrics
 from mlsched_papers.fitgpp.measured import Readings
 
-GRID = g.Grid(("z", "a"), seeds=3, jobs=1000, lengths=(250, 500), trace=True)
+GRID = g.Grid(("z", "a"), seeds=5, jobs=1000, lengths=(250, 500), trace=True)
 #: FitGpp with either fallback: what changes one and not the other is a matter of the interpretation.
 EITHER = {g.FITGPP: (g.FITGPP, g.AGAIN), g.FITGPP_FREE: (g.FITGPP_FREE, g.AGAIN_FREE)}
 SLOWDOWN = ("te_p50", "te_p95", "te_p99", "be_p50", "be_p95", "be_p99")

@@ -128,7 +128,7 @@ def test_json_is_plain_and_complete(tiny):
 @pytest.mark.parametrize("width", [80, 200])
 def test_rendering_shows_tables_and_claims(tiny, width):
     console = Console(width=width, file=io.StringIO())
-    for item in render(tiny):
+    for item in render(tiny, verbose=True):
         console.print(item, highlight=False)
     text = console.file.getvalue()
     for phrase in ("Table 1", "9.38", "33.4", "No verdicts", "needed", "Figure 7", "--trace FILE"):

@@ -16,7 +16,7 @@ from mlsched_papers.harmony.measured import COMPLETION, WHOLE, HarmonyView, Meas
 from mlsched_papers.harmony.prediction import METHODS, WAYS, draw, errors
 
 RACK = g.Interpretation("rack", 0.3, servers=30, patterns=("uniform",))
-GRID = g.Grid(interpretations=(g.LIGHT, g.BASE), rack=RACK, seeds=2)
+GRID = g.Grid(interpretations=(g.LIGHT, g.BASE), rack=RACK, seeds=5)
 RULES = [p for p in g.policies() if p.kind == "rule"]
 TRAINED = g.Policy("harmony", "of-others", "trained")
 #: Completion times in intervals: baselines 10, other rules 8, a local search 5.2, the exact solver 5.
@@ -27,20 +27,20 @@ QUAD = ("lif_quadratic", "lif_quadratic:score=increase", "lif_quadratic:tie=rand
 
 
 def measured(trained=None, rack=None, fit=30.0, ctc=10.0, **changes):
-    """Two equal workloads in each interpretation and pattern; `changes`: completion times by the solver's name."""
+    """Five equal workloads in each interpretation and pattern; `changes`: completion times by the solver's name."""
     times = TIMES | ({TRAINED: trained} if trained else {})
     times = {p: changes.get(p.text.replace("-", "_"), t) for p, t in times.items()}
     runs = {}
     for interpretation in GRID.interpretations:
         for pattern in interpretation.patterns:
-            for seed in range(2):
+            for seed in range(GRID.seeds):
                 for p, t in times.items():
                     runs[g.Case(interpretation, pattern, seed, p)] = Metrics({COMPLETION: t, WHOLE: t + 0.5})
-    for seed in range(2):
+    for seed in range(GRID.seeds):
         for p in (*g.BASELINES, *((TRAINED,) if rack else ())):
             runs[g.Case(RACK, "uniform", seed, p)] = Metrics({COMPLETION: rack if p == TRAINED else 10.0})
-    found = {(w, m, n): [fit, fit] for w in WAYS for m in METHODS for n in ("all", *studies.NAMES)}
-    found |= {(w, m, "ctc"): [ctc, ctc] for w in WAYS for m in METHODS}
+    found = {(w, m, n): [fit] * GRID.seeds for w in WAYS for m in METHODS for n in ("all", *studies.NAMES)}
+    found |= {(w, m, "ctc"): [ctc] * GRID.seeds for w in WAYS for m in METHODS}
     views = [HarmonyView(r, runs, metric) for r in GRID.interpretations for metric in (COMPLETION, WHOLE)]
     return Measured(GRID, views, HarmonyView(RACK, runs), {"pairwise": found})
 

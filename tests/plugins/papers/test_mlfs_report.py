@@ -36,7 +36,7 @@ def test_every_table_figure_and_claim_is_there(tiny):
     for table in tiny.tables:
         assert all(len(numbers) == len(table.header) - 1 for _, numbers in table.rows)
     assert json.loads(json.dumps(tiny.to_json()))["title"].startswith("MLFS")
-    assert render(tiny)
+    assert render(tiny, verbose=True)
     assert EXPERIMENTS["mlfs"].doc
 
 

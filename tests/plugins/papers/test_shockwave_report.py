@@ -13,7 +13,7 @@ from mlsched_papers.shockwave import cases, report
 from mlsched_papers.shockwave.measure import Case, Grid, Metrics, drawn, finish_time_ratios, folder_of, run_case, traced
 from mlsched_papers.shockwave.paper import NAMES, PHYSICAL, SIMULATED
 
-GRID = Grid(jobs=6, seeds=4, solves=3, gpus=4)
+GRID = Grid(jobs=6, seeds=5, solves=5, gpus=4)
 #: Stored there under these names.
 STORED = {"allox_gangs": "allox", "max_min": "max_min_fairness", "max_sum": "max_sum_throughput_perf"}
 

@@ -85,7 +85,7 @@ def test_the_report_can_be_written(tiny):
     document = json.loads(json.dumps(tiny.to_json(), allow_nan=False))
     assert document["kind"] == "experiment.report"
     console = Console(file=io.StringIO(), width=160)
-    for part in render(tiny):
+    for part in render(tiny, verbose=True):
         console.print(part)
     assert "No verdicts" in console.file.getvalue()
     drawn = tiny.figures[:: draws(3, 1)]

@@ -58,5 +58,5 @@ def test_trainings_are_listed_and_two_clusters_decide_nothing():
     assert verdict == "undecided"
     assert piece.value == "3332 s (trainings: 4127, 2149, 4126, 4126, 2130)"
     assert "trainings in two clusters: no interval" in piece.remark(1)
-    assert judged((9.0, 10.0, 11.0), trainings=True)[1] == "does not hold"
+    assert judged((9.0, 10.0, 11.0, 12.0, 13.0), trainings=True)[1] == "does not hold"
     assert judged((9.0, 10.0, 11.0))[0].each == ()

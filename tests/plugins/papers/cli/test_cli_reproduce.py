@@ -36,7 +36,7 @@ def test_a_quick_reproduction_reports_claims_and_no_verdicts(tmp_path, capsys):
     assert report["claims"]
     assert report["quick"]
     assert not any({"verdict", "by_interpretation"} & claim.keys() for claim in report["claims"])
-    assert "verdicts recorded of the full experiment" in report["summary"]
+    assert report["summary"].startswith("Recorded of the full experiment: 33 claims about the scheduler")
     page = html.read_text(encoding="utf-8")
     assert "<svg" in page
     assert "No verdicts" in page
