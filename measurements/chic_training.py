@@ -206,7 +206,7 @@ def cost(policy: str, several: list[Weights], iterations: int = 3) -> list[str]:
                 state = {k.removeprefix("state/"): v for k, v in weights.tensors.items() if k.startswith("state/")}
                 learner.restore(state)
             improving = _seconds(lambda k: learner.improve(k), iterations)  # noqa: B023 - called at once
-            ends_.append(improving + _seconds(lambda _: learner.validate(), 1) / params.every)  # noqa: B023
+            ends_.append(improving + _seconds(lambda _: learner.validate(learner.weights()), 1) / params.every)  # noqa: B023
     minutes = np.mean([len(w.card["curve"]) for w in several]) * np.mean(ends_) / 60
     return [policy, *(f"{seconds:.2g}" for seconds in ends_), f"{minutes:.2g}"]
 

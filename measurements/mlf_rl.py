@@ -5,10 +5,10 @@
 
 DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
 are measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the world of `mlsched reproduce
-mlfs`, and alike for all; every run is checked by the independent replay. Reward: Eq. 7 of MLFS over all jobs, between 0
-and 1 (`training/taskgraph/_reward.py`). Percentages are of the same workload; intervals are over workloads
-(95 %, Student's t; of several training seeds, the mean over them counts). "before training": the same network as it was
-initialised; "random": any choice that is allowed. Prints one JSON document.
+mlfs`, and alike for all; every run is checked by the independent replay. Reward: Eq. 7 of MLFS as printed, over all
+jobs, between 0 and 1 (`training/taskgraph/_reward.py`). Percentages are of the same workload; intervals are over
+workloads (95 %, Student's t; of several training seeds, the mean over them counts). "before training": the same network
+as it was initialised; "random": any choice that is allowed. Prints one JSON document.
 
 --others N: MLF-RL elsewhere, on N workloads each: at x = 1/2, 1 and 2 on the cluster that it was trained for ("loads"),
 on half and on double that cluster ("sizes"), and on the logs of --joins: those of their first 24 jobs that take at most
@@ -50,6 +50,16 @@ FIGURES = {
     "traffic": ("sent between servers [TB]", False),
     "moves": ("moves", False),
 }
+#: Figure of merit -> title of a comparison in it.
+BETTER = {
+    "reward": "reward better than {}",
+    "jct": "JCT better than {} [%]",
+    "deadlines": "deadlines better than {} [points]",
+    "guarantee": "accuracy requirements better than {} [points]",
+    "traffic": "volume below {} [%]",
+}
+#: Most rows of the table of learning curves.
+CURVE = 11
 
 
 def random_choices(snapshot: Any, *, rng: np.random.Generator) -> Any:
@@ -113,16 +123,16 @@ def number(values: Any) -> dict[str, float | None]:
 
 
 def cut(found: dict[str, dict[str, Any]], label: str, other: str, figure: str) -> Any:
-    """By how much a policy is better: of the reward the difference, else percent."""
+    """By how much a policy is better: the difference of a share, else percent."""
     if label == other:
         return None
     new, old = found[label][figure], found[other][figure]
-    return new - old if figure == "reward" else 100 * (1 - new / old)
+    return new - old if FIGURES[figure][1] else 100 * (1 - new / old)
 
 
 def compared(name: str, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Everybody's figures, and by how much each is better than MLF-H and than random choices."""
-    pairs = [(other, figure) for other in ("MLF-H", "random") for figure in ("reward", "jct")]
+    pairs = [("MLF-H", figure) for figure in BETTER] + [("random", figure) for figure in ("reward", "jct")]
     rows = [
         {
             "label": label,
@@ -132,8 +142,7 @@ def compared(name: str, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
         for label, values in found.items()
     ]
     header = ["policy", *(title for title, _ in FIGURES.values())]
-    for other in ("MLF-H", "random"):
-        header += [f"reward better than {other}", f"JCT better than {other} [%]"]
+    header += [BETTER[figure].format(other) for other, figure in pairs]
     return {"name": name, "header": header, "rows": rows}
 
 
@@ -188,6 +197,21 @@ def cards(weights: list[Weights]) -> dict[str, Any]:
     return {"name": "cards", "header": header, "rows": rows}
 
 
+def curves(weights: list[Weights]) -> dict[str, Any]:
+    """Return the reward of each training on its validation workloads, beside MLF-H's."""
+    by_iteration = [{entry["iteration"]: entry for entry in one.card["curve"]} for one in weights]
+    every = sorted(set().union(*by_iteration))
+    shown = every[:: -(-len(every) // CURVE)]
+    shown += [] if every[-1] in shown else [every[-1]]
+    rows = [
+        [str(n), *(f"{curve[n]['validation_reward']:.3f}" if n in curve else "" for curve in by_iteration)]
+        for n in shown
+    ]
+    last = [one.card["curve"][-1]["validation_mlf_h"] for one in weights]
+    rows.append(["MLF-H", *(f"{value:.3f}" for value in last)])
+    return {"name": "curves", "header": ["after iteration", *(f"seed {w.card['seed']}" for w in weights)], "rows": rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path)
@@ -215,7 +239,7 @@ def main() -> None:
             "RL (Mirhoseini)": ["mirhoseini-rl"],
             "fifo": ["fifo:strict=false,nodes=least-work"],
         }
-        tables = [cards([*trained, of("mirhoseini-rl", "taskgraph")])]
+        tables = [cards([*trained, of("mirhoseini-rl", "taskgraph")]), curves(trained)]
         for x in arguments.loads:
             loads = [workload(seed, arguments.jobs, arguments.servers, x) for seed in range(arguments.workloads)]
             tables.append(compared(f"x = {x:g}", measured(policies, loads)))

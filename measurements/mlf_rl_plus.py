@@ -54,6 +54,9 @@ RULES = {
     "MLF-H, anew": "mlf-h:queueing=iteration",
     "MLF-H, anew, as printed": "mlf-h:queueing=iteration,overdue=printed",
     ANEW: "mlf-rl:queueing=iteration",
+    "MLF-RL-plus + MLF-C": "mlf-c:rule=mlf-rl-plus",
+    "MLFS": "mlfs",
+    "MLF-H + MLF-C, anew, as printed": "mlfs-h:queueing=iteration,overdue=printed",
 }
 #: Of the size, in fixed orders that the learned one is held against in the pool that it is trained on.
 EXPONENTS = (0.25, 0.5, 0.75, 1.0)
@@ -138,7 +141,7 @@ def fixed() -> dict[str, Any]:
     rows = []
     for exponent in EXPONENTS:
         learner.mean = begin(exponent)
-        found = learner.validate().figures
+        found = learner.validate(learner.weights()).figures
         numbers = (found["gain_percent"], found["gain_ci95"], found["gain_percent_low"], found["gain_percent_high"])
         rows.append([f"{exponent:g}", f"{numbers[0]:.2f} ± {numbers[1]:.2f}", *(f"{n:.2f}" for n in numbers[2:])])
     return {"name": "fixed", "header": ["exponent of the size", "gain [%]", "at x = 2", "at x = 3"], "rows": rows}

@@ -34,11 +34,11 @@ def judged(weights: dict[str, float], arguments: argparse.Namespace) -> float:
     with repeatable_numbers():
         learner: Any = RECIPE.learner(params, arguments.seed, "cpu")
         learner.judge = Reward()
-        best = learner.validate().score
+        best = learner.validate(learner.weights()).score
         for k in range(1, arguments.iterations + 1):
             learner.improve(k)
             if k % params.every == 0 or k == arguments.iterations:
-                best = min(best, learner.validate().score)
+                best = min(best, learner.validate(learner.weights()).score)
     return -best
 
 

@@ -14,7 +14,7 @@ from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched_training._recipe import Learner, Recipe, Validation, recipe, recipes
-    from mlsched_training.trainer import Training, checkpoint_of, train
+    from mlsched_training.trainer import Training, checkpoint_of, revalidate, train
 
 #: Public name -> module that defines it.
 _HOME = {
@@ -25,10 +25,11 @@ _HOME = {
     "checkpoint_of": "trainer",
     "recipe": "_recipe",
     "recipes": "_recipe",
+    "revalidate": "trainer",
     "train": "trainer",
 }
 
-__all__ = ["Learner", "Recipe", "Training", "Validation", "checkpoint_of", "recipe", "recipes", "train"]
+__all__ = ["Learner", "Recipe", "Training", "Validation", "checkpoint_of", "recipe", "recipes", "revalidate", "train"]
 
 
 __getattr__ = imported_at_first_use(__name__, _HOME)

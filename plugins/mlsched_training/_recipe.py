@@ -41,8 +41,8 @@ class Learner(Protocol):
     def improve(self, iteration: int) -> dict[str, float]:
         """Run one iteration (1, 2, ...) and return figures for the learning curve."""
 
-    def validate(self) -> Validation:
-        """Return the result of the current policy on the validation set."""
+    def validate(self, weights: Tensors) -> Validation:
+        """Return the result of the policy with these weights on the validation set."""
 
     def weights(self) -> Tensors:
         """Return the current policy as float32 arrays by name."""

@@ -22,7 +22,7 @@ from mlsched.core.params import Count, Range
 from mlsched.core.safe_open import target_of
 from mlsched.core.versions import versions
 from mlsched.learned.weights import KIND, VERSION, Weights, read, write
-from mlsched_training._recipe import Learner, Recipe, recipe
+from mlsched_training._recipe import Learner, Recipe, Validation, recipe
 from mlsched_training._torch import choose_device, repeatable_numbers
 
 CHECKPOINT = "mlsched.checkpoint"
@@ -134,6 +134,29 @@ def train(
     return Training(run.result(), run.curve, time.process_time() - start_time, len(run.curve) - before, run.trained)
 
 
+@validate_arguments
+def revalidate(weights: Weights) -> Validation:
+    """Return the result of trained weights on the validation set of their recipe, as this version computes it.
+
+    Args:
+        weights: Weights with the card of their training; `scores["validation"]` in it is the score to compare with.
+
+    Returns:
+        The score, whether the weights meet the recipe's criterion for policies, and further figures.
+
+    Raises:
+        InvalidInput: A parameter of the recipe in the card is invalid now.
+        UnknownName: The policy or a parameter of its recipe no longer exists.
+    """
+    chosen = recipe(weights.card["policy"])
+    settings = chosen.resolve(weights.card["recipe"])
+    with repeatable_numbers(), contextlib.ExitStack() as ends_with:
+        learner = chosen.learner(settings, weights.card["seed"], choose_device("cpu"))
+        if isinstance(learner, contextlib.AbstractContextManager):
+            ends_with.enter_context(learner)
+        return learner.validate(dict(weights.tensors))
+
+
 def _rounded_figures(figures: Mapping[str, float]) -> dict[str, float]:
     """Round to six significant digits, because the curve is part of every weights file."""
     return {name: float(f"{value:.6g}") for name, value in figures.items()}
@@ -157,7 +180,7 @@ class _Run:
 
     def validate(self, iteration: int) -> None:
         """Score the current policy, and keep the best so far; the untrained policy counts as iteration 0."""
-        validation = self.learner.validate()
+        validation = self.learner.validate(self.learner.weights())
         if not math.isfinite(validation.score):
             raise InvalidInput(
                 f"iteration {iteration}: the validation score is {validation.score}; lower the learning rate"

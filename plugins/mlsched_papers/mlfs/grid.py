@@ -92,6 +92,7 @@ OTHERS = (
     ),
     Policy("srpt, preemptive (ours)", f"srpt:preempt=true,{SPREAD}"),
     Policy("MLF-RL-plus (ours)", "mlf-rl-plus"),
+    Policy("MLF-RL-plus + MLF-C (ours)", "mlf-c:rule=mlf-rl-plus"),
 )
 WITHOUT = tuple(
     Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name, HELD)

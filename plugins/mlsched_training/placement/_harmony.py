@@ -39,7 +39,7 @@ from mlsched.learned.net import sample
 from mlsched.learned.placement.harmony_policy import Net, Policy
 from mlsched.learned.weights import KIND, VERSION, Weights, of
 from mlsched.simulation.placement.board import Shape
-from mlsched_training._recipe import Validation, layers_of
+from mlsched_training._recipe import Tensors, Validation, layers_of
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.placement._harmony_clusters import Clusters
 from mlsched_training.placement._harmony_live import Measured
@@ -280,13 +280,13 @@ class ActorCritic:
 
     # -- interface of the trainer --------------------------------------------------------------------------------------
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Return the mean average completion time over the validation workloads, in intervals, at real speeds.
 
         A policy meets the criterion when it is better than random placement there.
         """
         card = {"recipe": dataclasses.asdict(self.params), "data": describe_data(self.params)}
-        policy = Policy(Weights(self.weights(), {**card, "kind": KIND, "version": VERSION}, "the policy in training"))
+        policy = Policy(Weights(weights, {**card, "kind": KIND, "version": VERSION}, "the policy in training"))
         score = completion(lambda instance, rng: policy.plan(instance, rng, True), self.held_out, self.params)
         return Validation(score, score < self.random, {"random": self.random})
 

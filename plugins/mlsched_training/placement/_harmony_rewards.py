@@ -26,7 +26,7 @@ from mlsched.core.params import Range, Share, check_range
 from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned.net import Mlp
 from mlsched.simulation.placement.board import NOBODY
-from mlsched_training._recipe import Validation, layers_of
+from mlsched_training._recipe import Tensors, Validation, layers_of
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.placement.harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
 from mlsched_training.placement.history import measured_slowdowns, random_placement
@@ -202,9 +202,9 @@ class RewardLearner:
         parts = max(1, len(order) // self.params.minibatch)
         return {"loss": self.net.learn(rng, self.past, np.array_split(order, parts))}
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Return the mean relative error over the jobs of the validation placements."""
-        error = relative_errors(self.weights(), self.params.form, self.past, self.tested)
+        error = relative_errors(weights, self.params.form, self.past, self.tested)
         score = float(error.mean())
         return Validation(score, score <= self.params.error)
 

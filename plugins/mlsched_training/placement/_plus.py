@@ -25,7 +25,7 @@ from mlsched.instances.placement.models import KINDS
 from mlsched.learned.placement.harmony_plus import complete_placements
 from mlsched.learned.placement.plus_net import MOST_ATTENTION, PlusNet, View, tensor_shapes
 from mlsched.learned.placement.plus_state import States
-from mlsched_training._recipe import Validation
+from mlsched_training._recipe import Tensors, Validation
 from mlsched_training._torch import adam_state, restore_adam, seed_torch, torch_module
 from mlsched_training.placement._plus_examples import Asked, random_question, steps_to_plan, stored_answers
 from mlsched_training.placement._plus_history import fit_tables, synthetic_instances
@@ -210,9 +210,9 @@ class Learner:
 
     # -- interface of the trainer --------------------------------------------------------------------------------------
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Return the mean loss of estimated speed against exact answers in percent, with one placement each."""
-        net, rng, gaps = PlusNet(self.weights()), np.random.default_rng(0), []
+        net, rng, gaps = PlusNet(weights), np.random.default_rng(0), []
         for held_out_question, plan, _ in self.held_out:
             question, i = held_out_question.question(), held_out_question.instance
             states = States(question, 1)

@@ -20,7 +20,7 @@ from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.net import Mlp
 from mlsched.learned.taskgraph.mirhoseini_rl import FEATURES, choose, place_jobs
 from mlsched.simulation.taskgraph.iterations import Jobs
-from mlsched_training._recipe import Validation
+from mlsched_training._recipe import Tensors, Validation
 from mlsched_training.taskgraph._episodes import TRAINING, VALIDATION, Choices, episode, nothing, workload
 from mlsched_training.taskgraph._scorer import Scorer
 
@@ -91,9 +91,9 @@ class MovingAverage:
         ]
         return {"reward": float(np.mean(rewards)), "loss": float(np.mean(losses))}
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Return minus the mean reward of the jobs of the validation workloads."""
-        net = Mlp(self.weights())
+        net = Mlp(weights)
         rewards = [reward for k, load in enumerate(self.held_out) for _, reward in played(load, net, 0, k, greedy=True)]
         return Validation(-float(np.mean(rewards)))
 

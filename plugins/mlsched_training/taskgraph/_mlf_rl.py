@@ -30,7 +30,7 @@ from mlsched.learned.net import Mlp, sample
 from mlsched.learned.taskgraph.mlf_rl import choose
 from mlsched.simulation.taskgraph.allocation import FEATURES_OF, Allocation, chosen
 from mlsched.simulation.taskgraph.iterations import Jobs, Segments
-from mlsched_training._recipe import Validation
+from mlsched_training._recipe import Tensors, Validation
 from mlsched_training.taskgraph._episodes import (
     TRAINING,
     VALIDATION,
@@ -42,7 +42,7 @@ from mlsched_training.taskgraph._episodes import (
     workload,
 )
 from mlsched_training.taskgraph._rest import at_rest
-from mlsched_training.taskgraph._reward import Reward, returns
+from mlsched_training.taskgraph._reward import JCT_TERMS, Reward, charges, returns
 from mlsched_training.taskgraph._scorer import Scorer
 
 BASELINES, BEGINNINGS = ("paired", "average"), ("mlf-h", "random")
@@ -55,10 +55,10 @@ class MlfRlParams(ValidatedFields):
     what one costs, seconds. begin: "mlf-h" or "random"; runs: of MLF-H to imitate; imitation_steps: of Adam, each on
     `imitation_batch` choices; imitation_rate: its learning rate. hidden: neurons of the two hidden layers. workloads
     (S), episodes (K): of an iteration. learning_rate: Adam's; batch: choices of a step; entropy: weight of its bonus;
-    baseline: "paired" or "average". beta1 to beta5: weights of Eq. 7; eta: discount of a step; step: seconds; steps: of
-    t_m. validation: workloads; every: iterations between validations. flat, span: a training is over when the mean
-    reward of the last `span` validations differs from that of the `span` before by at most this share, and the best
-    weights are no worse than MLF-H.
+    baseline: "paired" or "average". beta1 to beta5: weights of Eq. 7; jct_term: "printed" or "linear"; eta: discount of
+    a step; step: seconds; steps: of t_m. validation: workloads; every: iterations between validations. flat, span: a
+    training is over when the mean reward of the last `span` validations differs from that of the `span` before by at
+    most this share, and the best weights are no worse than MLF-H.
     """
 
     jobs: Count = 12
@@ -76,8 +76,8 @@ class MlfRlParams(ValidatedFields):
     hidden: Count = 48
     workloads: Count = 8
     episodes: Annotated[int, Range(2, 10**4)] = 6
-    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.0005
-    batch: Count = 100_000
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.001
+    batch: Count = 800
     entropy: Annotated[float, Range(0, 10)] = 0.0
     baseline: Annotated[str, BASELINES] = "paired"
     beta1: float = 0.5
@@ -85,6 +85,7 @@ class MlfRlParams(ValidatedFields):
     beta3: float = 0.25
     beta4: float = 0.15
     beta5: float = 0.15
+    jct_term: Annotated[str, JCT_TERMS] = "printed"
     eta: Share = 0.95
     step: Count = 600
     steps: Count = 36
@@ -99,8 +100,8 @@ class MlfRlParams(ValidatedFields):
         self.reward()
 
     def reward(self) -> Reward:
-        """Return Eq. 7 with these weights."""
-        return Reward(self.beta1, self.beta2, self.beta3, self.beta4, self.beta5)
+        """Return Eq. 7 with these weights and this JCT term."""
+        return Reward(self.beta1, self.beta2, self.beta3, self.beta4, self.beta5, self.jct_term)
 
 
 class Reinforce:
@@ -167,9 +168,9 @@ class Reinforce:
             for choices, _ in runs:
                 kept.rows.extend(choices.rows)
                 kept.row.extend(choices.row)
-            ends = [_ends(load, log, self.reward) for _, log in runs]
-            gains += self._advantages([choices for choices, _ in runs], ends)
-            rewards += [float(came_to.mean()) for _, came_to in ends]
+            logs = [log for _, log in runs]
+            gains += self._advantages([choices for choices, _ in runs], load, logs)
+            rewards += [float(self.reward.of_jobs(load, log).mean()) for log in logs]
         gain = np.concatenate(gains)
         if not len(gain):
             return {"reward": float(np.mean(rewards)), "choices": 0.0}
@@ -181,21 +182,29 @@ class Reinforce:
             losses.append(self.scorer.learn(kept, gain, order[first : first + p.batch], p.learning_rate, p.entropy))
         return {"reward": float(np.mean(rewards)), "choices": float(len(gain)), "loss": float(np.mean(losses))}
 
-    def _advantages(self, runs: Sequence[Choices], ends: Sequence[tuple[Any, Any]]) -> list[Any]:
-        """Return the discounted reward of each episode's choices, less that of the other episodes if paired."""
+    def _advantages(self, runs: Sequence[Choices], load: Jobs, logs: Sequence[Segments]) -> list[Any]:
+        """Return the discounted reward of each episode's choices, minus that of the other episodes if paired."""
         p, advantages = self.params, []
+        window: Any = (float(p.step), p.steps, p.eta)
+        arrival, charge = load.arrival.astype(np.float64), self.reward.charge(load)
+        ends = [(_ends(load, log), self.reward.at_ends(load, log)) for log in logs]
         for mine, choices in enumerate(runs):
             at = np.array(choices.time, dtype=np.float64)
-            every = [returns(*end, at, float(p.step), p.steps, p.eta) for end in ends]
+            every = [returns(*end, at, *window) for end in ends]
+            if charge:
+                every = [
+                    one - charge * charges(arrival, ended, at, *window)
+                    for one, (ended, _) in zip(every, ends, strict=True)
+                ]
             others = (sum(every) - every[mine]) / (len(ends) - 1)
             advantages.append(every[mine] - (others if p.baseline == "paired" else 0.0))
         return advantages
 
     # -- interface of the trainer --------------------------------------------------------------------------------------
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Return minus the mean reward of the validation workloads, which must be at least as good as MLF-H's."""
-        net, queueing = Mlp(self.weights()), self.params.queueing
+        net, queueing = Mlp(weights), self.params.queueing
 
         def answer(snapshot: Any, rng: Any) -> Any:
             due = Allocation(snapshot, stops_after(snapshot, "most"), queueing=queueing)
@@ -205,11 +214,8 @@ class Reinforce:
         if self._heuristic is None:
             self._heuristic = self._mean([of_mlf_h(load, 0, k, queueing)[1] for k, load in enumerate(self.held_out)])
         reward = self._mean(logs)
-        jct = np.mean(
-            [float(_ends(load, log, self.reward)[0].mean()) for load, log in zip(self.held_out, logs, strict=True)]
-        )
-        arrivals = np.mean([float(load.arrival.mean()) for load in self.held_out])
-        figures = {"reward": reward, "mlf_h": self._heuristic, "jct_hours": float(jct - arrivals) / 3600}
+        waits = [_ends(load, log) - load.arrival for load, log in zip(self.held_out, logs, strict=True)]
+        figures = {"reward": reward, "mlf_h": self._heuristic, "jct_hours": float(np.mean(waits)) / 3600}
         return Validation(-reward, meets=reward >= self._heuristic, figures=figures)
 
     def _mean(self, logs: Sequence[Segments]) -> float:
@@ -229,12 +235,12 @@ class Reinforce:
         self.scorer.restore(state)
 
 
-def _ends(load: Jobs, log: Segments, reward: Reward) -> tuple[Any, Any]:
-    """Return the end and the reward of each finished job."""
+def _ends(load: Jobs, log: Segments) -> Any:
+    """Return the end of each job, shape (jobs,)."""
     columns = log.columns()
     ended = load.arrival.copy()
     np.maximum.at(ended, columns["job"], columns["end"])
-    return ended.astype(np.float64), reward.of_jobs(load, log)
+    return ended.astype(np.float64)
 
 
 def trained(params: MlfRlParams, curve: Sequence[Mapping[str, float]]) -> bool:

@@ -25,7 +25,7 @@ from mlsched.core.params import Count, NotNegative, Range, check_range
 from mlsched.core.t_interval import half_width
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned.taskgraph.plus_order import FEATURES, HOUR, LEFT, NAMES, SIZE, Standing, features
-from mlsched_training._recipe import Validation
+from mlsched_training._recipe import Tensors, Validation
 from mlsched_training.taskgraph._episodes import TRAINING, VALIDATION
 from mlsched_training.taskgraph._plus_world import Clusters, clusters, mean_jct
 from mlsched_training.taskgraph._rest import at_rest
@@ -123,9 +123,9 @@ class Evolution:
 
     # -- interface of the trainer --------------------------------------------------------------------------------------
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Return the mean completion time divided by that of the initial order."""
-        found = self._jct(self.held_out, self.mean)
+        found = self._jct(self.held_out, weights["0.weight"][0])
         gains = [100 * (1 - new / old) for new, old in zip(found, self.teacher, strict=True)]
         whole = np.mean(gains, axis=0)
         gain, half = float(whole.mean()), half_width(whole.tolist()) or 0.0

@@ -6,12 +6,16 @@ jobs that ended in it, and the mean over all jobs is Eq. 7 of a run, between 0 a
 have different units and are infinite at 0, so each is replaced by 1/(1 + x/x0). For JCT, x0 is the undisturbed running
 time on one node with all iterations. For bandwidth, x0 is the volume if every edge were between nodes. The weights are
 divided by their sum.
+
+The printed JCT term saturates: once a job has waited long, a further hour costs almost nothing. `jct_term="linear"`
+(ours) replaces it by its tangent at JCT = x0, with the mean x0 of the workload: 3/4 - JCT/(4 x0). Its sum falls equally
+with every hour of every job, so a decision is charged while jobs are in the system and not when they end.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,29 +29,44 @@ from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
 Floats = npt.NDArray[np.float64]
+JCT_TERMS = ("printed", "linear")
 
 
 @dataclasses.dataclass(frozen=True)
 class Reward(ValidatedFields):
-    """Weights beta1 to beta5 of JCT, met deadlines, bandwidth, met accuracy requirements and accuracy (Section 4.1)."""
+    """Eq. 7: weights beta1 to beta5 of JCT, met deadlines, bandwidth, met accuracy requirements and accuracy.
+
+    The defaults are those of Section 4.1. jct_term: "printed" or "linear".
+    """
 
     beta1: NotNegative = 0.5
     beta2: NotNegative = 0.55
     beta3: NotNegative = 0.25
     beta4: NotNegative = 0.15
     beta5: NotNegative = 0.15
+    jct_term: Annotated[str, JCT_TERMS] = "printed"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("beta1 to beta5", sum(dataclasses.astuple(self)), 0, open_low=True)
+        check_range("beta1 to beta5", float(self._betas().sum()), 0, open_low=True)
+
+    def _betas(self) -> Floats:
+        return np.array([self.beta1, self.beta2, self.beta3, self.beta4, self.beta5], dtype=np.float64)
 
     def objectives(self, workload: Jobs, log: Segments) -> Floats:
-        """Return the objectives in [0, 1], shape (5, jobs); values of unfinished jobs are undefined."""
+        """Return the objectives, shape (5, jobs); values of unfinished jobs are undefined.
+
+        All are in [0, 1], except that the linear JCT term has no lower end.
+        """
         outcomes = outcome.jobs(workload, log)
         alone, sent = references(workload)
+        if self.jct_term == "printed":
+            completion = 1 / (1 + outcomes["jct"] / np.maximum(alone, 1))
+        else:
+            completion = 0.75 - outcomes["jct"] / (4 * _mean_undisturbed(workload))
         return np.stack(
             [
-                1 / (1 + outcomes["jct"] / np.maximum(alone, 1)),
+                completion,
                 outcomes["met"].astype(np.float64),
                 1 / (1 + outcomes["traffic"] / np.maximum(sent, 1)),
                 (outcomes["accuracy"] >= workload.required).astype(np.float64),
@@ -57,8 +76,24 @@ class Reward(ValidatedFields):
 
     def of_jobs(self, workload: Jobs, log: Segments) -> Floats:
         """Return the weighted sum of each finished job, shape (jobs,)."""
-        weights = np.array(dataclasses.astuple(self))
-        return np.asarray(weights / weights.sum() @ self.objectives(workload, log))
+        return np.asarray(self._betas() / self._betas().sum() @ self.objectives(workload, log))
+
+    def at_ends(self, workload: Jobs, log: Segments) -> Floats:
+        """Return the part of `of_jobs` that a job earns when it ends, shape (jobs,)."""
+        betas, objectives = self._betas(), self.objectives(workload, log)
+        first = 0 if self.jct_term == "printed" else 1
+        return np.asarray(betas[first:] / betas.sum() @ objectives[first:])
+
+    def charge(self, workload: Jobs) -> float:
+        """Return the part of `of_jobs` that a job loses per tick in the system; 0 for the printed term."""
+        if self.jct_term == "printed":
+            return 0.0
+        return float(self.beta1 / self._betas().sum() / (4 * _mean_undisturbed(workload)))
+
+
+def _mean_undisturbed(workload: Jobs) -> float:
+    """Return the mean undisturbed ticks of a job."""
+    return max(float(references(workload)[0].mean()), 1.0)
 
 
 def references(workload: Jobs) -> tuple[Floats, Floats]:
@@ -100,3 +135,30 @@ def returns(ended: Floats, reward: Floats, at: Floats, step: float, steps: int, 
         i = np.ceil((ended[first:end] - at[k]) / step) - 1
         sums[k] = float((eta**i * reward[first:end]).sum())
     return sums
+
+
+def charges(arrival: Floats, ended: Floats, at: Floats, step: float, steps: int, eta: float) -> Floats:
+    """Return by how much the discounted job-ticks after each decision exceed those of a constant number of jobs.
+
+    The result is the sum over i = 0..steps - 1 of eta^i times the integral over the (i+1)-th `step` after the decision
+    of the number of jobs in the system minus their number at the decision, which the decision does not change.
+
+    Args:
+        arrival: Arrival time of each job.
+        ended: Time of the end of each job.
+        at: Times of the decisions.
+        step: Length of a step.
+        steps: Number of steps.
+        eta: Discount per step.
+    """
+    begins, ends = np.sort(arrival), np.sort(ended)
+
+    def present(times: Floats) -> Floats:
+        gone = np.searchsorted(ends, times, side="right")
+        return np.asarray(np.searchsorted(begins, times, side="right") - gone, dtype=np.float64)
+
+    knots = np.unique(np.concatenate([begins, ends]))
+    total = np.concatenate([[0.0], np.cumsum(present(knots)[:-1] * np.diff(knots))])
+    edges = at[:, None] + step * np.arange(steps + 1)
+    spent = np.diff(np.interp(edges, knots, total), axis=1) - step * present(at)[:, None]
+    return np.asarray(spent @ eta ** np.arange(steps))

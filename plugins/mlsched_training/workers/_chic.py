@@ -41,7 +41,7 @@ from mlsched.core.params import Count, CountOrNone, Range, Share
 from mlsched.learned.net import Mlp, sample
 from mlsched.learned.workers.chic_policy import PAPER, VOIDS, allowed_actions
 from mlsched.simulation.workers.phase import Phase
-from mlsched_training._recipe import Validation, layers_of
+from mlsched_training._recipe import Tensors, Validation, layers_of
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.workers._rewards import Account
 from mlsched_training.workers._sequences import NAMES, TRAINING, sequence_of_seed, validation
@@ -132,8 +132,6 @@ class CrossEntropy:
         self.params, self.seed, self.device = params, seed, device
         self.phase = Phase(params.window, pair, params.limit, void_ends=params.void != "waits")
         self.rewards = Rewards(params.p1, params.p2, params.unit_s * 1000)
-        #: Whether it has been trained; an untrained network cannot be selected.
-        self._begun = False
         seed_torch(seed, 0)
         sizes = [self.phase.feature_size(len(NAMES)), *params.layers, self.phase.actions]
         self.linear = [t.nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
@@ -143,6 +141,7 @@ class CrossEntropy:
         self.net = t.nn.Sequential(*parts, self.linear[-1]).to(device)
         self.parameters = list(self.net.parameters())
         self.optimiser = t.optim.Adam(self.parameters, lr=params.learning_rate)
+        self._untrained = {name: value.copy() for name, value in self.weights().items()}
         self.held_out = Batch(
             validation(params.validation, params.jobs, params.rate),
             self.phase,
@@ -154,7 +153,6 @@ class CrossEntropy:
 
     def improve(self, iteration: int) -> dict[str, float]:
         """Run lines 3 to 11 of Algorithm 1."""
-        self._begun = True
         rng = np.random.default_rng([self.seed, iteration])
         batch = Batch(self._draw_sequences(rng), self.phase, floor=self.params.floor, rewards=self.rewards)
         features, actions, masks, episode, account = self._sample_decisions(batch, rng)
@@ -238,21 +236,22 @@ class CrossEntropy:
 
     # -- interface of the trainer --------------------------------------------------------------------------------------
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Return the average completion time over the validation sequences, in seconds, without dropout.
 
-        Protocol "paper" allows every trained policy; "settled" allows policies with few punished actions.
+        Protocol "paper" allows every trained policy; "settled" allows policies with few punished actions. Neither
+        allows the untrained network.
         """
         rng = np.random.default_rng([self.seed, 2**31])
-        net, batch = Mlp(self.weights()), self.held_out
+        net, batch = Mlp(weights), self.held_out
         batch.reset()
         account = Account(batch)
         while not batch.done.all():
             account.step(self._draw_actions(net, batch, rng))
         figures = account.figures(len(batch.done))
         few = self.params.protocol == PAPER or figures["punished_share"] <= self.params.punished
-        meets = self._begun and few
-        return Validation(float(batch.completion_s().mean()), meets, figures)
+        begun = any(not np.array_equal(value, self._untrained[name]) for name, value in weights.items())
+        return Validation(float(batch.completion_s().mean()), begun and few, figures)
 
     def _linear_layers(self) -> dict[str, Any]:
         return {str(k): layer for k, layer in enumerate(self.linear)}
@@ -267,6 +266,5 @@ class CrossEntropy:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a `state`."""
-        self._begun = True
         restore_layers(self._linear_layers(), state)
         restore_adam(self.optimiser, self.parameters, state)

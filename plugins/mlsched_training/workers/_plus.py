@@ -144,9 +144,9 @@ class JobWeights:
 
     # -- for the trainer ----------------------------------------------------------------------------------------------
 
-    def validate(self) -> Validation:
+    def validate(self, weights: Tensors) -> Validation:
         """Score the policy on the validation sequences."""
-        return self.held.validation(Network(self.weights()))
+        return self.held.validation(Network(weights))
 
     def weights(self) -> Tensors:
         """Return the tensors of the network and of the linear layer."""

@@ -175,7 +175,7 @@ def test_losses_and_gradients_are_finite(given_, pair, seed):
             assert all(math.isfinite(v) for v in found.values())
         assert all(torch.isfinite(p.grad).all() for p in learner.parameters)
         assert all(np.isfinite(v).all() for v in learner.state().values())
-        assert math.isfinite(learner.validate().score)
+        assert math.isfinite(learner.validate(learner.weights()).score)
 
 
 def test_training_takes_one_thread():
@@ -258,7 +258,7 @@ def test_training_ends_when_it_is_trained_or_its_cpu_time_is_spent(tmp_path):
 
 def test_a_training_by_the_papers_protocol_has_a_length_and_comes_to_its_fastest_policy(monkeypatch):
     found = iter([Validation(1.0, False), *map(Validation, (90.0, 80.0, 85.0))])
-    monkeypatch.setattr(CrossEntropy, "validate", lambda self: next(found))
+    monkeypatch.setattr(CrossEntropy, "validate", lambda self, weights: next(found))
     done = train("chic", length=6, **CHIC)
     assert (done.iterations_run, done.trained) == (6, True)
     scores = done.weights.card["scores"]
@@ -271,17 +271,17 @@ def test_a_training_by_the_papers_protocol_has_a_length_and_comes_to_its_fastest
 def test_a_policy_may_be_chosen_once_it_has_learned(protocol, may):
     with repeatable_numbers():
         learner = CrossEntropy(ChicParams(**CHIC, protocol=protocol, punished=0.0), 0, "cpu", pair=False)
-        assert learner.validate().meets is False
+        assert learner.validate(learner.weights()).meets is False
         learner.improve(1)
-        assert learner.validate().meets is may
+        assert learner.validate(learner.weights()).meets is may
         again = CrossEntropy(ChicParams(**CHIC, protocol=protocol, punished=0.0), 0, "cpu", pair=False)
         again.restore(learner.state())
-        assert again.validate().meets is may, "so may one that was resumed"
+        assert again.validate(again.weights()).meets is may, "so may one that was resumed"
 
 
 def test_a_policy_that_meets_the_criterion_goes_before_a_faster_one(monkeypatch):
     found = iter([Validation(90.0), Validation(10.0, False), Validation(80.0), Validation(70.0, False)])
-    monkeypatch.setattr(CrossEntropy, "validate", lambda self: next(found))
+    monkeypatch.setattr(CrossEntropy, "validate", lambda self, weights: next(found))
     scores = train("chic", iterations=6, **CHIC).weights.card["scores"]
     assert (scores["validation"], scores["best_iteration"], scores["meets_criterion"]) == (80.0, 4, True)
 

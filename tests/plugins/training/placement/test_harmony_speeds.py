@@ -42,10 +42,10 @@ def test_a_history_is_drawn_by_seed_and_holds_measured_speeds():
 @pytest.mark.parametrize("form", ["jobs", "flat"])
 def test_it_learns_and_numpy_answers_as_torch_does(form):
     learner = RewardLearner(RewardParams(samples=60, form=form), 1, "cpu")
-    before = learner.validate().score
+    before = learner.validate(learner.weights()).score
     for k in range(1, 9):
         learner.improve(k)
-    assert learner.validate().score < before
+    assert learner.validate(learner.weights()).score < before
     net, kind = learner.net, learner.past.kind[:7]
     with torch.no_grad():
         if form == "flat":

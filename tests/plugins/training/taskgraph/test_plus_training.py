@@ -16,7 +16,7 @@ SMALL = {"jobs": 4, "servers": 1, "pool": 2, "workloads": 2, "directions": 40, "
 def test_it_begins_with_the_order_and_gains_nothing_on_it():
     learner = Evolution(MlfRlPlusParams(**SMALL, exponent=0.5), 0, "cpu")
     assert learner.weights()["0.weight"].tolist() == [[1.0, 0.5] + [0.0] * (FEATURES - 2)]
-    found = learner.validate()
+    found = learner.validate(learner.weights())
     assert (found.score, found.meets) == (1.0, False)
 
 
@@ -30,12 +30,12 @@ def test_the_weights_go_where_completion_times_are_shorter(monkeypatch):
 
     monkeypatch.setattr(plus, "mean_jct", jct)
     learner = Evolution(MlfRlPlusParams(**SMALL, learning_rate=2.0), 1, "cpu")
-    before = learner.validate()
+    before = learner.validate(learner.weights())
     for iteration in range(1, 31):
         learner.improve(iteration)
     assert abs(learner.now[SIZE] - 0.7) < 0.1
     assert np.abs(np.delete(learner.now - begin(0.0), SIZE)).max() < 0.3
-    after = learner.validate()
+    after = learner.validate(learner.weights())
     assert after.score < before.score
 
 
