@@ -34,7 +34,7 @@ def answer(
     queueing: Annotated[str, QUEUEING] = "held",
     stop: str = "most",
 ) -> Round:
-    """Relieve nodes and place tasks by a trained network (not recommended: no better than MLF-H).
+    """Relieve nodes and place tasks by a trained network.
 
     Args:
         snapshot: Current state of the cluster.
