@@ -154,11 +154,11 @@ def charges(arrival: Floats, ended: Floats, at: Floats, step: float, steps: int,
     begins, ends = np.sort(arrival), np.sort(ended)
 
     def present(times: Floats) -> Floats:
-        gone = np.searchsorted(ends, times, side="right")
-        return np.asarray(np.searchsorted(begins, times, side="right") - gone, dtype=np.float64)
+        departures = np.searchsorted(ends, times, side="right")
+        return np.asarray(np.searchsorted(begins, times, side="right") - departures, dtype=np.float64)
 
     knots = np.unique(np.concatenate([begins, ends]))
     total = np.concatenate([[0.0], np.cumsum(present(knots)[:-1] * np.diff(knots))])
     edges = at[:, None] + step * np.arange(steps + 1)
-    spent = np.diff(np.interp(edges, knots, total), axis=1) - step * present(at)[:, None]
-    return np.asarray(spent @ eta ** np.arange(steps))
+    job_ticks = np.diff(np.interp(edges, knots, total), axis=1) - step * present(at)[:, None]
+    return np.asarray(job_ticks @ eta ** np.arange(steps))

@@ -250,8 +250,8 @@ class CrossEntropy:
             account.step(self._draw_actions(net, batch, rng))
         figures = account.figures(len(batch.done))
         few = self.params.protocol == PAPER or figures["punished_share"] <= self.params.punished
-        begun = any(not np.array_equal(value, self._untrained[name]) for name, value in weights.items())
-        return Validation(float(batch.completion_s().mean()), begun and few, figures)
+        has_learned = any(not np.array_equal(value, self._untrained[name]) for name, value in weights.items())
+        return Validation(float(batch.completion_s().mean()), has_learned and few, figures)
 
     def _linear_layers(self) -> dict[str, Any]:
         return {str(k): layer for k, layer in enumerate(self.linear)}
