@@ -92,8 +92,8 @@ def test_available():
 # -- wrong calls ------------------------------------------------------------------------------------------------------
 
 WRONG_CALLS = [
-    ({"objective": "cost"}, UnknownName, "preemption has no objective 'cost'; there are total_score, victim_count"),
-    ({"solver": "gurobi"}, UnknownName, "no solver 'gurobi' for preemption; there are brute-force"),
+    ({"objective": "cost"}, UnknownName, "unknown objective 'cost' of preemption; there are total_score, victim_count"),
+    ({"solver": "gurobi"}, UnknownName, "unknown solver 'gurobi' for preemption; there are brute-force"),
     ({"solver": "fitgpp:s"}, InvalidInput, "'s' is not KEY=VALUE"),
     ({"solver": 3}, InvalidInput, "solver: 3, expected a name or a function"),
     ({"time_limit": 0}, InvalidInput, "time_limit: 0, expected above 0"),
@@ -115,7 +115,7 @@ WRONG_CALLS = [
     ),
     ({"hint": AnyPlan()}, InvalidInput, "hint: is infeasible: the answer is a Plan, expected a preemption.plan"),
     ({"decompose": 1}, InvalidInput, "cp-sat: decompose: 1, expected true or false"),
-    ({"speed": 1}, UnknownName, "cp-sat: has no parameter 'speed'; it has decompose"),
+    ({"speed": 1}, UnknownName, "cp-sat: unknown parameter 'speed'; it has decompose"),
 ]
 
 
@@ -146,7 +146,7 @@ def mutates(instance, *, rng):
 
 
 LIARS = [
-    (lambda i, *, rng: None, "returned no plan; a rule must return a preemption.plan"),
+    (lambda i, *, rng: None, "did not return a plan; a rule must return a preemption.plan"),
     (lambda i, *, rng: [1], "returned an infeasible plan: the answer is a list, expected a preemption.plan"),
     (lambda i, *, rng: Plan(te_node=[0], victims=[]), "returned an infeasible plan: node 0: its TE jobs need 5 cpu"),
     (lambda i, *, rng: Plan(te_node=[1], victims=[2, 2]), "returned an infeasible plan: BE job 2 is listed"),

@@ -32,18 +32,18 @@ def test_every_objective_has_its_entries(problem):
 @every_problem
 def test_an_objective_without_an_entry_is_refused_by_its_name(problem):
     instance, where = drawn(problem), problem.name
-    with pytest.raises(InvalidInput, match=rf"TRIVIAL_BOUNDS of instances/{where}/bounds.py has no entry .* 'other'"):
+    with pytest.raises(InvalidInput, match=rf"TRIVIAL_BOUNDS of instances/{where}/bounds.py: the entry .* 'other'"):
         problem.trivial_bound(instance, "other")
     with pytest.raises(InvalidInput, match=r"^other of an? .*\.instance cannot be certified; .* can"):
         translation_of(instance).formulas(instance, "other", None)
-    with pytest.raises(InvalidInput, match=r"OBJECTIVES of mlsched\S*\.benchmark\.plain\S* has no entry .* 'other'"):
+    with pytest.raises(InvalidInput, match=r"OBJECTIVES of mlsched\S*\.benchmark\.plain\S* the entry .* 'other'"):
         build(instance, "other")
-    with pytest.raises(UnknownName, match=f"{where} has no objective 'other'"):
+    with pytest.raises(UnknownName, match=f"unknown objective 'other' of {where}"):
         mlsched.solve(instance, "brute-force", objective="other")
 
 
 def test_a_rank_is_of_a_known_objective():
-    with pytest.raises(InvalidInput, match=r"LARGEST of instances/preemption/instance.py has no entry"):
+    with pytest.raises(InvalidInput, match=r"LARGEST of instances/preemption/instance.py: the entry"):
         mlsched.generate("preemption", "small").primary("other")
 
 

@@ -43,5 +43,5 @@ def call_solver(request: Request) -> Outcome:
             raise SolverError(f"{solver.name} raised {describe_exception(error)}") from error
     if plan is None:
         kind = with_article(instance.plan_type.kind)
-        raise SolverError(f"{solver.name} returned no plan; a rule must return {kind}")
+        raise SolverError(f"{solver.name} did not return a plan; a rule must return {kind}")
     return Outcome("feasible", plan, None)

@@ -75,7 +75,7 @@ def pareto(
         if name not in names:
             listing = ", ".join(names)
             raise UnknownName(
-                f"{instance.problem} has no objective '{name}'{did_you_mean(name, names)}; there are {listing}"
+                f"unknown objective '{name}' of {instance.problem}{did_you_mean(name, names)}; there are {listing}"
             )
         if goals.count(name) > 1:
             raise InvalidInput(f"objectives: '{name}' is given twice")
@@ -86,7 +86,8 @@ def pareto(
     registered, values = resolve_solver(instance.problem, solver, params)
     if registered.name not in candidates:
         raise InvalidInput(
-            f"solver = '{registered.name}': has no model to enumerate; use {' or '.join(candidates) or 'none'}"
+            f"solver: '{registered.name}', expected a solver with a model to enumerate; "
+            f"use {' or '.join(candidates) or 'none'}"
         )
     for name in goals:
         if name not in registered.objectives:

@@ -42,7 +42,7 @@ def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         raise InvalidInput(f"{text}: importing {name} raised {describe_exception(error)}; mend it") from error
     attribute = getattr(module, function, None)
     if not callable(attribute):
-        raise InvalidInput(f"{text}: {name} has no function '{function}'; define it there")
+        raise InvalidInput(f"{text}: function '{function}' is missing in {name}; define it there")
     settings = split_settings(f"{function}{match['rest'] or ''}")[1]
     declarations = getattr(attribute, "__mlsched__", None)
     return attribute, settings if declarations else resolve(

@@ -67,7 +67,7 @@ class Guarded:
         except MlschedError as error:
             raise SolverError(f"{self.name} raised {type(error).__name__}: {error}") from error
         if _was_mutated(copy, before, instance) or (self.thorough and not instance.same_as(copy)):
-            raise RuleFailure(f"{self.name} changed the instance that it was asked about", "cheated")
+            raise RuleFailure(f"{self.name} changed the instance that it received", "cheated")
         plan = answer[0] if isinstance(answer, tuple) and answer else answer
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
             # An instance of a subclass could show different plans to the judge and to the clock.

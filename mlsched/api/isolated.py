@@ -274,7 +274,7 @@ def _limit_memory(most: int) -> None:
         lines = Path("/proc/self/status").read_text().splitlines()
         has = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:"))
     except (OSError, StopIteration):
-        raise InvalidInput("memory_limit: this system does not say how much memory a process has") from None
+        raise InvalidInput("memory_limit: this system does not report the memory of a process; leave it out") from None
     resource.setrlimit(resource.RLIMIT_DATA, (has + most, has + most + REPORT_MEMORY))
 
 

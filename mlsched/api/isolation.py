@@ -308,7 +308,7 @@ def _main_program() -> tuple[str, bool]:
     if getattr(main, "__spec__", None) is not None:
         return str(main.__spec__.name), True  # type: ignore[union-attr]
     if getattr(main, "__file__", None) is None:
-        raise InvalidInput("isolate: what is defined in an interactive session cannot be sent; write it to a module")
+        raise InvalidInput("isolate: definitions of an interactive session cannot be sent; write them to a module")
     return str(Path(str(main.__file__)).resolve()), False
 
 
@@ -354,7 +354,7 @@ def _parse_answer(answer: bytes) -> dict[str, Any] | None:
 def _plan(name: str, instance: Instance, data: object) -> Plan:
     kind = instance.plan_type
     if not isinstance(data, dict) or data.get("kind") != kind.kind:
-        raise SolverError(f"{name} returned no plan; a rule must return {with_article(kind.kind)}")
+        raise SolverError(f"{name} did not return a plan; a rule must return {with_article(kind.kind)}")
     try:
         return kind.from_json(data)
     except (InvalidInput, TypeError) as error:

@@ -60,7 +60,7 @@ class Model:
             instance.objective(name)
             if name not in self._models.objectives:
                 names = ", ".join(self._models.objectives)
-                raise UnknownName(f"the model of {instance.problem} has no objective '{name}'; there are {names}")
+                raise UnknownName(f"unknown objective '{name}' of the model of {instance.problem}; there are {names}")
         left_out = [self._models.left_out] if pruned else []
         self.left_out = "; ".join(text for text in (*left_out, self._models.limits) if text)
 
@@ -202,7 +202,7 @@ def _models_of(instance: Instance) -> Models:
         raise InvalidInput(f"{instance.kind}: has no model; pass a {main.kind}")
     models = scan_problems("formulations", "MODELS", Models, instance.problem)
     if not models:
-        raise InvalidInput(f"{instance.problem}: has no model; its package of formulations exports no MODELS")
+        raise InvalidInput(f"{instance.problem}: has no model; export MODELS in its package of formulations")
     return models[0]
 
 
@@ -293,7 +293,7 @@ def _pyomo_values(model: Model, solution: Mapping[str, int | float | None] | Non
     variables = list(model.pyomo.component_data_objects(pyo.Var))
     values = {id(v): v.value if solution is None else solution.get(label(v)) for v in variables}
     if variables and all(value is None for value in values.values()):
-        raise InvalidInput("the model has no solution: solve it, or pass a CpSolver or values by the names of its file")
+        raise InvalidInput("the model is not solved; solve it, or pass a CpSolver or values by the names of its file")
     return lambda variable: round(values[id(variable)] or 0)
 
 

@@ -62,7 +62,7 @@ def _generator(problem: Problem, preset: str) -> Generator:
             return generator
     names = [name for generator in problem.generators for name in generator.presets]
     raise UnknownName(
-        f"{problem.name} has no preset '{preset}'{did_you_mean(preset, names)}; there are {', '.join(names)}"
+        f"unknown preset '{preset}' of {problem.name}{did_you_mean(preset, names)}; there are {', '.join(names)}"
     )
 
 
@@ -136,7 +136,9 @@ def load_with_hash(path: str | os.PathLike[str], **options: Value) -> tuple[Any,
     if reader is not None:
         return reader.read(path, **resolve(shown_path(path), parameters_of(reader.read), options)), None
     if options:
-        raise InvalidInput(f"{shown_path(path)}: {', '.join(options)}: a file of ours takes no options")
+        raise InvalidInput(
+            f"{shown_path(path)}: {', '.join(options)}: options are for files of other programs; leave them out"
+        )
     refuse_unread(path)
     data = read_json(path)
     if data.get("kind") in [*ANSWERS]:

@@ -89,7 +89,7 @@ def simulate(
     if world.as_logged is not None and solver == world.as_logged.name:
         _refuse_options(world, solver, params)
         if params:
-            raise InvalidInput(f"{solver}: has no parameter; leave {', '.join(params)} out")
+            raise InvalidInput(f"{solver}: does not take parameters; leave out {', '.join(params)}")
         return _run_of_log(world, world.as_logged, workload, dict(options or {}), scheduling_events, seed)
     try:
         registered, values = resolve_solver(world.problem, solver, params)
@@ -239,7 +239,7 @@ def _run_of_log(
 
 
 def _no_decision(*_: object) -> NoReturn:
-    raise InvalidInput("replay: nobody decided anything in a log; there is nothing to replay")
+    raise InvalidInput("replay: the run of a log has no decisions to replay; simulate a scheduler")
 
 
 def _objective(problem: str, name: str | None) -> str:

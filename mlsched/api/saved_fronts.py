@@ -154,7 +154,7 @@ def _with_plans(fields: Fields, front: Front) -> Front:
     )
     judge("the file", instance, objectives, front)
     if front != with_judged("the file", instance, objectives, front):
-        raise InvalidInput("unproven: expected the values of its plans, none dominated; write the file again")
+        raise InvalidInput("unproven: expected the non-dominated values of its plans; write the file again")
     again = replayer(solver, instance, objectives, front.params, threads=1, seed=0)
     return dataclasses.replace(front, _scalar=again)
 

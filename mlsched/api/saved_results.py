@@ -16,7 +16,7 @@ def document(result: Result, name: str, instance: Instance | None) -> dict[str, 
     """Return the content of a result's file without kind and version; `name` is the file's, for messages."""
     own_instance = result.instance if result.instance is not None else instance
     if own_instance is None or own_instance.hash != result.instance_hash:
-        raise InvalidInput(f"{name}: the result does not hold its instance; give instance= as well")
+        raise InvalidInput(f"{name}: the result lacks its instance; give instance= as well")
     return {**result.to_json(), "instance": own_instance.to_json()}
 
 
@@ -49,7 +49,7 @@ def read(fields: Fields) -> Result:
         if better > slack or (status == "optimal" and -better > slack):
             raise fields.wrong("bound", bound, f"contradicts {goal.name} = {value}, which is {status}")
     elif status == "optimal":
-        raise fields.wrong("status", status, "has no bound")
+        raise fields.wrong("status", status, "expected a bound")
     result = Result(
         **derived,
         sort_keys=values,
@@ -83,4 +83,4 @@ def _check_derived(fields: Fields, expected: dict[str, Any]) -> None:
     """Take fields that follow from the plan; raise InvalidInput for a different value."""
     for name, value in expected.items():
         if (stated := fields.any(name)) != value:
-            raise fields.wrong(name, stated, f"the judge says {shorten(repr(value))}")
+            raise fields.wrong(name, stated, f"the judge computes {shorten(repr(value))}")

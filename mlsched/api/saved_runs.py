@@ -87,4 +87,4 @@ def _decision(fields: Fields, number: int, entry_data: object) -> Decision:
 
 
 def _raise_no_rule(*_: object) -> NoReturn:
-    raise InvalidInput("replay: the file of a run holds neither the rule nor its memory; run it again")
+    raise InvalidInput("replay: the file of a run contains neither the rule nor its memory; run it again")

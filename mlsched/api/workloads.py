@@ -108,7 +108,9 @@ def workload(
     nodes = _nodes(cluster, read_cluster) if cluster is not None else None
     if isinstance(nodes, Nodes) and not world.knows_nodes:
         if cluster is not None and is_text(cluster):
-            raise InvalidInput(f"cluster '{shorten(cluster)}': {world.problem} has no types of GPUs; leave them out")
+            raise InvalidInput(
+                f"cluster '{shorten(cluster)}': {world.problem} does not distinguish GPU types; leave them out"
+            )
         nodes = capacities(nodes)
     parameters = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", parameters, options)
@@ -228,7 +230,9 @@ def _problem_of_source(name: str) -> str:
         raise UnknownName(f"synthetic:{name}: {', '.join(problems)} all have one; give the problem")
     names = {(source, s.problem): None for s in every_simulation() for source in s.sources}
     listing = ", ".join(f"{source} ({problem})" for source, problem in names)
-    raise UnknownName(f"no synthetic workload '{name}'{did_you_mean(name, [n for n, _ in names])}; there are {listing}")
+    raise UnknownName(
+        f"unknown synthetic workload '{name}'{did_you_mean(name, [n for n, _ in names])}; there are {listing}"
+    )
 
 
 def _synthetic_workload(
@@ -237,7 +241,7 @@ def _synthetic_workload(
     if name not in world.sources:
         close = did_you_mean(name, world.sources)
         raise UnknownName(
-            f"no synthetic workload '{name}' for {world.problem}{close}; there are {', '.join(world.sources)}"
+            f"unknown synthetic workload '{name}' for {world.problem}{close}; there are {', '.join(world.sources)}"
         )
     if cluster is not None or limit is not None:
         raise InvalidInput(f"synthetic:{name}: cluster and limit are for traces; set nodes= and jobs= instead")

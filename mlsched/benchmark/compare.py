@@ -108,7 +108,7 @@ def compare_rows(
         (a, b, where, pairs) for a, b in label_pairs for where, pairs in _paired_rows(first, second, a, b).items()
     ]
     if not groups:
-        raise InvalidInput("the stores have no question in common; bench the same suite into both")
+        raise InvalidInput("the stores do not share a question; bench the same suite into both")
     return [_comparison(*where, a, b, pairs, comparisons or len(groups)) for a, b, where, pairs in groups]
 
 

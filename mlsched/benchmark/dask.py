@@ -35,7 +35,7 @@ def on_dask(tasks: Sequence[RowTask], address: str, isolate: bool, keep: Callabl
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         threads = {worker["nthreads"] for worker in workers}
         if not threads:
-            raise InvalidInput(f"--dask {address}: the cluster has no worker; start some (`dask worker {address}`)")
+            raise InvalidInput(f"--dask {address}: the cluster has 0 workers; start some (`dask worker {address}`)")
         if threads != {1}:
             raise InvalidInput(
                 f"--dask {address}: its workers have {max(threads)} threads; start them with --nthreads 1"

@@ -87,7 +87,7 @@ class FrontTask:
 
         program, published_points = read_program(Path(self.path))
         if program.hash != self.program_hash:
-            raise InvalidFile(f"{self.path} holds another program by now")
+            raise InvalidFile(f"{self.path} now contains another program")
         if self.solver == PUBLISHED:
             return self.rows(
                 status="optimal", sort_key=len(published_points), sort_bound=len(published_points), gap=0.0

@@ -136,14 +136,12 @@ def _read_part(path: str | os.PathLike[str]) -> _Part:
         suites, requests = store.suites(), store.requests()
         if unknown := [suite for suite in suites if suite not in requests]:
             raise InvalidInput(
-                f"{name}: does not say what was asked of suite {unknown[0]}; repeat its mlsched bench with --resume, "
-                "which adds that"
+                f"{name}: the request of suite {unknown[0]} is missing; repeat its mlsched bench with --resume "
+                "to add it"
             )
         if len(requests) != 1:
-            content = f"holds suites {', '.join(requests)}" if requests else "holds no suite"
-            raise InvalidInput(
-                f"{name}: {content}; a store to merge holds one suite: bench each into a store of its own"
-            )
+            content = f"has suites {', '.join(requests)}" if requests else "has no suite"
+            raise InvalidInput(f"{name}: {content}, expected one; bench each into a store of its own")
         ((suite, request),) = requests.items()
         return _Part(name, request, store.rows(suite))
 
@@ -154,7 +152,7 @@ def _check_same_request(first: _Part, part: _Part) -> None:
     both = f"{first.name} and {part.name}"
     if first_request.suite != second_request.suite:
         raise InvalidInput(
-            f"{both}: hold different suites, {first_request.suite} and {second_request.suite}; "
+            f"{both}: have different suites, {first_request.suite} and {second_request.suite}; "
             "merge stores of one suite"
         )
     if first_request.fingerprint == second_request.fingerprint:
@@ -167,7 +165,7 @@ def _check_same_request(first: _Part, part: _Part) -> None:
     ]
     reason = "; ".join(differences) or "its instances, solvers or limits were others"
     raise InvalidInput(
-        f"{both}: asked different things of suite {first_request.suite}: {reason}; bench both with the same call"
+        f"{both}: different requests for suite {first_request.suite}: {reason}; bench both with the same call"
     )
 
 

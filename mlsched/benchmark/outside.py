@@ -46,7 +46,9 @@ def outside(folder: Path | None = None) -> Suite:
     cases += _cases(folder, "psplib-j30", "psplib_j30/optimum.csv")
     programs = [str(path) for path in _programs(folder)]
     if not cases and not programs:
-        raise InvalidInput(f"outside: {shown_path(folder)} holds no published instances; give another --folder")
+        raise InvalidInput(
+            f"outside: {shown_path(folder)}, expected a folder of published instances; give another --folder"
+        )
     return Suite("outside", f"the published instances of {shown_path(folder)}", tuple(cases), tuple(programs))
 
 

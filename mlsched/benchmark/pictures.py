@@ -81,12 +81,12 @@ def _picture_of(thing: Any, inches: float) -> Figure:
         return worst.draw_worst([thing], width=inches, notebook=True)
     items = list(thing.values()) if isinstance(thing, Mapping) else thing
     if not isinstance(items, (list, tuple)):
-        raise InvalidInput(f"plot: {with_article(type(thing).__name__)} has no picture; give {WHAT}")
+        raise InvalidInput(f"plot: {with_article(type(thing).__name__)} cannot be drawn; give {WHAT}")
     if items and all(isinstance(item, Run) for item in items):
         return run_pictures.draw_runs(thing, width=inches, notebook=True)
     if items and all(isinstance(item, Loss) for item in items):
         return worst.draw_worst(items, width=inches, notebook=True)
-    raise InvalidInput(f"plot: the list holds {_kinds(items)}; give {WHAT}")
+    raise InvalidInput(f"plot: the list contains {_kinds(items)}; give {WHAT}")
 
 
 def _kinds(things: Sequence[object]) -> str:

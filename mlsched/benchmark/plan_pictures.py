@@ -42,7 +42,7 @@ def draw_plan(
     if result is not None:
         instance = instance or result.instance
         if result.plan is None:
-            raise InvalidInput(f"plot: {result.solver} found no plan ({result.status}); there is nothing to draw")
+            raise InvalidInput(f"plot: {result.solver} found no plan ({result.status}); draw a result with a plan")
         plan = result.plan
     if not isinstance(plan, Plan):
         raise InvalidInput(

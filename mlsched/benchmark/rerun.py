@@ -42,7 +42,7 @@ def task_of(row: Row) -> Task:
         raise InvalidInput(f"{row.place}: '{row.solver}' is not a solver of this installation")
     problem = registry().problem(row.problem)
     if row.objective not in [objective.name for objective in problem.objectives]:
-        raise InvalidInput(f"{row.place}: {row.problem} has no objective '{row.objective}' any more")
+        raise InvalidInput(f"{row.place}: objective '{row.objective}' of {row.problem} does not exist any more")
     name = row.solver.partition(":")[0]
     registered = registry().solvers.get((row.problem, name))
     return Task(

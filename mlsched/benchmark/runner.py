@@ -140,7 +140,7 @@ def _stored_rows(store: Store | None, suite: Suite, resume: bool) -> dict[Key, R
         return {row.key: row for row in store.rows(suite.name)}
     if count := store.count(suite.name):
         raise InvalidInput(
-            f"{store.path}: holds {count_of(count, 'row')} of suite {suite.name}; use --resume to complete them, or "
+            f"{store.path}: has {count_of(count, 'row')} of suite {suite.name}; use --resume to complete them, or "
             "another file"
         )
     return {}

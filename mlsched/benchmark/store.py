@@ -144,7 +144,7 @@ class Store:
         try:
             return {suite: Request.from_json(text) for suite, text in records}
         except (ValueError, TypeError) as error:
-            raise InvalidFile(f"{self.path}: what was asked is damaged: {error}; start a new file") from None
+            raise InvalidFile(f"{self.path}: the stored request is damaged: {error}; start a new file") from None
 
     def replace(self, rows: Sequence[Row], request: Request) -> None:
         """Replace the stored rows and request of the request's suite, in one transaction."""

@@ -252,7 +252,7 @@ def _check_known(suite: Suite, solvers: Sequence[str]) -> None:
     names = {a.name for problem in problems for a in registry().available(problem)}
     for text in solvers:
         if not is_function(text) and split_settings(text)[0] not in names:
-            raise UnknownName(f"no solver '{text}' for suite {suite.name}; there are {', '.join(sorted(names))}")
+            raise UnknownName(f"unknown solver '{text}' for suite {suite.name}; there are {', '.join(sorted(names))}")
 
 
 def _case_solvers(
@@ -335,7 +335,7 @@ def _case_objectives(case: Case, instance: Instance) -> list[str]:
     names = [o.name for o in instance.objectives]
     for name in case.objectives or ():
         if name not in names:
-            raise UnknownName(f"{case.problem} has no objective '{name}'; there are {', '.join(names)}")
+            raise UnknownName(f"unknown objective '{name}' of {case.problem}; there are {', '.join(names)}")
     return [name for name in names if case.objectives is None or name in case.objectives]
 
 

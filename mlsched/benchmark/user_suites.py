@@ -73,7 +73,7 @@ def find_suite(name: str) -> Suite:
     if path.suffix == ".toml":
         return _file_suite(path)
     choices = f"{', '.join(SUITES)}, folders of instances, and .toml files"
-    raise UnknownName(f"no suite '{name}'{did_you_mean(name, SUITES)}; there are {choices}")
+    raise UnknownName(f"unknown suite '{name}'{did_you_mean(name, SUITES)}; there are {choices}")
 
 
 def _folder_suite(folder: Path) -> Suite:
@@ -81,7 +81,7 @@ def _folder_suite(folder: Path) -> Suite:
     suffixes = {".json", *(suffix for p in registry().problems.values() for suffix in p.readers)}
     files = sorted(path for path in folder.iterdir() if path.suffix in suffixes and path.is_file())
     if not files:
-        raise InvalidInput(f"{shown_path(folder)}: holds no instance file ({', '.join(sorted(suffixes))})")
+        raise InvalidInput(f"{shown_path(folder)}: instance files are missing ({', '.join(sorted(suffixes))})")
     name = folder.resolve().name
     return Suite(name, f"the {len(files)} files of {shown_path(folder)}", tuple(_file_cases(name, files, {}, {})))
 
@@ -105,7 +105,7 @@ def _file_suite(path: Path) -> Suite:
     if data:
         raise InvalidFile(f"{where}: {next(iter(data))}: unknown; a suite has `name` and one or more [[case]]")
     if not isinstance(case_tables, list) or not case_tables or not all(isinstance(case, dict) for case in case_tables):
-        raise InvalidFile(f"{where}: has no [[case]]; add one")
+        raise InvalidFile(f"{where}: [[case]] is missing; add one")
     cases = [
         case
         for k, case_table in enumerate(case_tables)
@@ -174,7 +174,7 @@ def _matching_files(where: str, folder: Path, patterns: tuple[str, ...]) -> list
         )
         matches = {path for path in base.glob(rest) if path.is_file()}
         if not matches:
-            raise InvalidFile(f"{where}: files: {pattern}: matches no file")
+            raise InvalidFile(f"{where}: files: {pattern}: does not match any file")
         matching |= matches
     return sorted(matching)
 
@@ -188,7 +188,7 @@ def _file_cases(name: str, files: list[Path], read: dict[str, Any], common: dict
             raise InvalidFile(f"{shown_path(path)}: is {with_article(instance.kind)}, expected an instance")
         if instance.called != registry().problem(instance.problem).instance_type.called:
             raise InvalidFile(
-                f"{shown_path(path)}: is {with_article(instance.kind)}, which has no objective; suites need one"
+                f"{shown_path(path)}: is {with_article(instance.kind)}, expected a kind with an objective"
             )
         of_problem.setdefault(instance.problem, []).append(str(path))
     cases = [
@@ -198,7 +198,7 @@ def _file_cases(name: str, files: list[Path], read: dict[str, Any], common: dict
     for kind, field in (("solvers", "solvers"), ("objectives", "objectives")):
         for text in common.get(field) or ():
             if not any(_has_name(case.problem, field, text) for case in cases):
-                raise InvalidInput(f"{kind}: none of these files' problems has '{text}'")
+                raise InvalidInput(f"{kind}: '{text}' is unknown to the problems of these files")
     return [
         dataclasses.replace(
             case, solvers=_names_of_problem(case, "solvers"), objectives=_names_of_problem(case, "objectives")

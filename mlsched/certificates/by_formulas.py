@@ -109,7 +109,9 @@ def write(claimed: Logic, folder: Path, seconds: float | None, progress: Callabl
         with within(Deadline(seconds), MOST_LOG):
             formulas = claimed.formulas()
     except (OutOfTime, TooLong):
-        raise BackendError("the formula could not be stated within the limits; give more time, or ask less") from None
+        raise BackendError(
+            "the formula could not be stated within the limits; give more time, or a smaller instance"
+        ) from None
     minima = []
     for k, formula in enumerate(formulas, 1):
         size = f"{len(formula.meanings)} variables, {len(formula.constraints)} constraints"
@@ -137,7 +139,7 @@ def write_proof(folder: Path, k: int, formula: Formula, seconds: float | None) -
             "give more time or certify a smaller instance"
         ) from None
     except checker.Wrong as wrong:
-        raise BackendError(f"exact logged a proof that does not hold: {wrong}") from None
+        raise BackendError(f"exact logged an invalid proof: {wrong}") from None
     (folder / f"{k}.opb").write_text(text, encoding="utf-8")
     (folder / f"{k}.log").write_text(proof, encoding="utf-8")
     return minimum
@@ -157,10 +159,10 @@ def fronts_of(instance: Instance, objectives: Sequence[str], first: Sequence[str
         if instance.objective(name).name not in fronts.costs:
             raise InvalidInput(f"fronts in {name} cannot be certified; {', '.join(fronts.costs)} can")
     if len(set(names)) < len(names) or not objectives:
-        raise InvalidInput(f"objectives: {', '.join(names)}, expected one or more, none of them twice")
+        raise InvalidInput(f"objectives: {', '.join(names)}, expected one or more different names")
     if any((instance.primary(name) is None) != (fronts.rank is None) for name in names):
         raise InvalidInput(
-            f"fronts of {with_article(instance.kind)} cannot be certified: what they compare first is not stated"
+            f"fronts of {with_article(instance.kind)} cannot be certified: their primary criterion is not stated"
         )
     return fronts
 

@@ -60,7 +60,9 @@ class Dual(Claimed):
         if not single and not statement.limits:
             raise InvalidInput(f"points of fronts of {with_article(instance.kind)} cannot be certified")
         if first:
-            raise InvalidInput(f"first: {', '.join(first)}, expected none for points that are certified by prices")
+            raise InvalidInput(
+                f"first: {', '.join(first)}, but points that are certified by prices do not need it; leave it out"
+            )
         if not single and (len(objectives) != 2 or objectives[0] == objectives[1]):
             raise InvalidInput(
                 f"objectives: {', '.join(objectives)}, expected two, for points of a front to be certified by prices"
@@ -69,7 +71,7 @@ class Dual(Claimed):
             statement.check(instance.objective(name).name)
             if not single and instance.primary(name) is not None:
                 raise InvalidInput(
-                    f"points of fronts in {name} cannot be certified: what it compares first is not stated"
+                    f"points of fronts in {name} cannot be certified: its primary criterion is not stated"
                 )
 
     def disorder(self) -> str:

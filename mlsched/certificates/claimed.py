@@ -55,7 +55,7 @@ class Claimed(abc.ABC):
             judged_values = instance.evaluate(plan)
             rows.append([judged_values[name] for name in names])
         if not plans:
-            raise InvalidInput("the front has no plan: there is nothing to certify")
+            raise InvalidInput("the front is empty, so it cannot be certified")
         order = sorted(range(len(plans)), key=lambda k: sign_of(instance, objectives[0]) * rows[k][len(first)])
         claimed = cls(instance, [plans[k] for k in order], objectives, first, [rows[k] for k in order])
         if why := claimed.disorder():

@@ -54,15 +54,13 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     path = folder / "manifest.json"
     if folder.is_dir() and not path.exists():
         raise InvalidFile(
-            f"{shown_path(folder)}: has no manifest.json, so it is not a certificate; "
+            f"{shown_path(folder)}: manifest.json is missing, so it is not a certificate; "
             "give a folder that `mlsched certify` made"
         )
     name = shown_path(path)
     manifest = parse_json(path, read_bytes(path, most=MOST_SMALL))
     if not isinstance(manifest, dict):
-        raise InvalidFile(
-            f"{name}: holds a JSON {type(manifest).__name__}, expected an object with a kind and a version"
-        )
+        raise InvalidFile(f"{name}: is a JSON {type(manifest).__name__}, expected an object with a kind and a version")
     check_header(path, manifest, {KIND: VERSION})
     if set(manifest) != set(TYPES):
         odd = sorted(set(manifest) ^ set(TYPES))[0]
@@ -101,7 +99,7 @@ def plans_of(path: Path, plan_type: type[Plan]) -> tuple[list[Any], object]:
 def record_in(path: Path, data: object, types: dict[str, type[Record]]) -> tuple[Any, object]:
     """Convert the data of a file to a record, and return it with the hash of its instance."""
     if not isinstance(data, dict):
-        raise InvalidFile(f"{shown_path(path)}: holds a JSON {type(data).__name__}, expected an object")
+        raise InvalidFile(f"{shown_path(path)}: is a JSON {type(data).__name__}, expected an object")
     kind = check_header(path, data, {name: t.version for name, t in types.items()})
     answers = data.pop("instance_hash", None)
     try:

@@ -47,7 +47,7 @@ def check(
     reference = problems.module("reference")
     if file.is_dir() and (log is not None or reference.is_reference(file)):
         if log is None or plan is not None or read:
-            raise InvalidInput(f"{file}: is a reference: check it with --log LOG, and with nothing else")
+            raise InvalidInput(f"{file}: is a reference; check it with --log LOG only")
         if not reference.is_reference(file):
             raise InvalidInput(f"{file}: is not a reference; give --log with a folder that `mlsched reference` made")
         reference.check(file, log, time_limit_of(time_limit), as_json)
@@ -57,13 +57,13 @@ def check(
         raise InvalidInput(f"--log: is for a folder that `mlsched reference` made; {file} is not a folder")
     elif file.is_dir():
         if plan is not None or read:
-            raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")
+            raise InvalidInput(f"{file}: is a folder with its own plan; leave out other arguments")
         _check_certificate(file, time_limit, as_json)
     elif plan is None:
         missing = "is not a folder of a certificate; give an instance file and a plan file"
         raise InvalidInput(f"{file}: {missing if file.exists() else 'file or folder not found; check the path'}")
     elif time_limit is not None:
-        raise InvalidInput("--time-limit: is for the folder of a certificate or a reference; the judge needs none")
+        raise InvalidInput("--time-limit: is for the folder of a certificate or a reference; leave it out for a plan")
     else:
         _check_plan(file, plan, read, as_json)
 

@@ -98,7 +98,7 @@ def compare_files(first: Path, second: Path) -> RunsComparison:
         simulator |= dict.fromkeys(mine)
         notes += [f"{name}: in the second, {line}" for line in theirs if line not in mine]
     if not figures:
-        raise InvalidInput(f"{shown_path(first)} and {shown_path(second)} have no policy in common")
+        raise InvalidInput(f"{shown_path(first)} and {shown_path(second)} do not share a policy")
     return RunsComparison(figures, list(simulator), notes)
 
 
@@ -161,7 +161,9 @@ def _runs_by_policy(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
     data = read_json(path)
     runs = data.get("runs")
     if not isinstance(runs, list) or not str(data.get("kind", ".runs")).endswith(".runs"):
-        raise InvalidFile(f"{shown_path(path)}: has no runs; `mlsched simulate -o FILE` or `--json` writes such files")
+        raise InvalidFile(
+            f"{shown_path(path)}: runs are missing; `mlsched simulate -o FILE` or `--json` writes such files"
+        )
     runs_by_key = {}
     for number, run in enumerate(runs):
         try:
@@ -174,9 +176,7 @@ def _runs_by_policy(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
             runs_by_key[scenario, str(run["policy"])] = run
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             description = f"{type(error).__name__}: {error}"
-            raise InvalidFile(
-                f"{shown_path(path)}: runs[{number}]: makes no sense ({description}); run it again"
-            ) from None
+            raise InvalidFile(f"{shown_path(path)}: runs[{number}]: is invalid ({description}); run it again") from None
     return runs_by_key
 
 

@@ -32,7 +32,7 @@ def entries(what: str) -> list[dict[str, Any]]:
     further = {point.name: point for point in plugins.points_of_group("lists")}
     if what not in lists | further:
         names = [*lists, *further]
-        raise UnknownName(f"no list '{what}'{did_you_mean(what, names)}; there are {', '.join(names)}")
+        raise UnknownName(f"unknown list '{what}'{did_you_mean(what, names)}; there are {', '.join(names)}")
     cache = _cache_folder()
     if cache is not None and (cached := _cached_entries(cache, what)) is not None:
         return cached
@@ -50,7 +50,7 @@ def check_problem(name: str) -> None:
     """Raise UnknownName for an unknown problem."""
     names = [entry["name"] for entry in entries("problems")]
     if name not in names:
-        raise UnknownName(f"no problem '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}")
+        raise UnknownName(f"unknown problem '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}")
 
 
 def names_beginning(what: str, incomplete: str) -> list[str]:

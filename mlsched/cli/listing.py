@@ -28,7 +28,9 @@ def list_(
     if problem is not None:
         key = {"problems": "name", "solvers": "problem"}.get(what)
         if key is None:
-            raise InvalidInput(f"--problem: {what} are of no single problem; list problems or solvers, or leave it out")
+            raise InvalidInput(
+                f"--problem: {what} do not belong to a problem; list problems or solvers, or leave it out"
+            )
         inventory.check_problem(problem)
         entries = [entry for entry in entries if entry[key] == problem]
     emit(as_json, lambda: {what: entries}, lambda: [listing_of(_described(what, entry) for entry in entries)])

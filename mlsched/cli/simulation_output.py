@@ -65,13 +65,11 @@ class OutputOptions:
         if self.jobs is not None:
             tables.check_target(self.jobs)
             if world.table is None:
-                raise InvalidInput(
-                    f"--jobs {self.jobs}: runs of {world.problem} have no table of jobs; use -o RUN.json"
-                )
+                raise InvalidInput(f"--jobs {self.jobs}: not available for runs of {world.problem}; use -o RUN.json")
         if self.table is not None:
             check_target(self.table)
         if (self.windows.used or self.table is not None) and (world.table is None or world.over_time is None):
-            raise InvalidInput(f"--from, --to, --every, --by, --table: runs of {world.problem} have no table of jobs")
+            raise InvalidInput(f"--from, --to, --every, --by, --table: not available for runs of {world.problem}")
 
 
 def make_runs(policies: list[str], workloads: WorkloadOptions, runs: RunOptions, output: OutputOptions) -> None:

@@ -230,7 +230,7 @@ def _problem_of(policies: list[str], trace: str) -> str:
     policy_names = {name for problem in simulations() for p, name in registry().solvers if p == problem}
     for name in names:
         if name not in policy_names:
-            raise UnknownName(f"no policy '{name}'{did_you_mean(name, policy_names)}; see `mlsched list solvers`")
+            raise UnknownName(f"unknown policy '{name}'{did_you_mean(name, policy_names)}; see `mlsched list solvers`")
     if len(candidates) != 1:
         if candidates:
             reason = f"{' '.join(policies)}: {', '.join(candidates)} all know them; give --problem"

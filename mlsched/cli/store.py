@@ -71,7 +71,7 @@ def export(
             suites = stored.suites()
         if not suites:
             raise InvalidInput(f"{store}: has no rows to export; `mlsched merge` joins it with others")
-        raise UnknownName(f"--suite '{suite}': {store} has no rows of it; it has {', '.join(suites)}")
+        raise UnknownName(f"--suite: '{suite}', expected a suite of {store}: {', '.join(suites)}")
     fill_gaps(rows)
     write(rows, output, columns=titles, figure=figure)
     emit(as_json, lambda: {"file": str(output), "rows": len(rows)}, list)
@@ -197,7 +197,7 @@ def rerun(
 
     rows = read_rows(store)
     if row > len(rows):
-        raise InvalidInput(f"{store}: has no row {row}: there are {len(rows)}")
+        raise InvalidInput(f"{store}: row {row}, expected at most {len(rows)}")
     before = rows[row - 1]
     after = again(before, isolate)
     differing = differences(before, after)

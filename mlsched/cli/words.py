@@ -13,7 +13,7 @@ OPEN = ("--set", "--size", "--read")
 OTHER_MEANING = frozenset({"--jobs"})
 #: "trace: error: 'many', expected ...": beginning of a library message about a setting of --set.
 OF_SET = re.compile(r"^(?:trace|log|\w+ world): (\w+): ('?)(.*?)\2(?=, expected )")
-NONE_OF_SET = re.compile(r"^(?:trace|log): has no parameter '(\w+)'; it has ")
+NONE_OF_SET = re.compile(r"^(?:trace|log): unknown parameter '(\w+)'; it has ")
 
 
 def as_options(message: str, options: Set[str]) -> str:

@@ -173,7 +173,7 @@ class Instance(Record):
 
     def table(self, plan: Any) -> dict[str, Any]:
         """Return a plan as columns of equal length, one row per decision, with names if the instance has some."""
-        raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
+        raise InvalidInput(f"{self.kind}: its plans cannot be shown as a table; use the plan's fields")
 
     def dataframe(self, plan: Plan) -> pandas.DataFrame:
         """Return `table` as a pandas DataFrame."""
@@ -211,7 +211,9 @@ class Instance(Record):
                 return objective
         names = [o.name for o in cls.objectives]
         listing = ", ".join(names) or "none"
-        raise UnknownName(f"{cls.problem} has no objective '{name}'{did_you_mean(name, names)}; there are {listing}")
+        raise UnknownName(
+            f"unknown objective '{name}' of {cls.problem}{did_you_mean(name, names)}; there are {listing}"
+        )
 
 
 def stated_bound(value: int | None, bound: int | float | None, primary: Primary | None) -> int | float | None:
@@ -239,7 +241,7 @@ def objective_entry(table: Mapping[str, T], objective: str, table_name: str) -> 
     """
     if objective not in table:
         raise InvalidInput(
-            f"{table_name} has no entry for the objective '{objective}'; there are {', '.join(table)}; add one there"
+            f"{table_name}: the entry for objective '{objective}' is missing; there are {', '.join(table)}; add it"
         )
     return table[objective]
 

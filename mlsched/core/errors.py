@@ -127,7 +127,7 @@ class UnknownName(InvalidInput, LookupError):
     Examples:
         >>> mlsched.solve(mlsched.generate("quality", "small"), "slack")
         Traceback (most recent call last):
-        mlsched.core.errors.UnknownName: no solver 'slack' for quality (did you mean 'slaq'?); there are ...
+        mlsched.core.errors.UnknownName: unknown solver 'slack' for quality (did you mean 'slaq'?); there are ...
     """
 
     def __init__(self, message: object = "", longest: int = MAX_MESSAGE) -> None:
@@ -150,7 +150,7 @@ class SolverError(MlschedError):
     Examples:
         >>> mlsched.solve(mlsched.generate("quality", "small"), lambda instance, *, rng: None)
         Traceback (most recent call last):
-        mlsched.core.errors.SolverError: <lambda> returned no plan; a rule must return a quality.plan
+        mlsched.core.errors.SolverError: <lambda> did not return a plan; a rule must return a quality.plan
     """
 
 

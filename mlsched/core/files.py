@@ -75,7 +75,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     name = shown_path(path)
     data = parse_json(path, read_bytes(path, most=MAX_DOCUMENT_BYTES))
     if not isinstance(data, dict):
-        raise InvalidFile(f"{name}: holds a JSON {type(data).__name__}, expected an object with a kind and a version")
+        raise InvalidFile(f"{name}: is a JSON {type(data).__name__}, expected an object with a kind and a version")
     return data
 
 
@@ -105,9 +105,7 @@ def parse_json(
     name = shown_path(path)
     for character, most in max_characters.items():
         if content.count(character.encode()) > most:
-            raise InvalidFile(
-                f"{name}: has more than {most} of {character!r}: too many for a document that is read whole"
-            )
+            raise InvalidFile(f"{name}: has more than {most} of {character!r}: too many for one document")
     try:
         return json.loads(
             content.decode("utf-8"),

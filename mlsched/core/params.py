@@ -198,7 +198,7 @@ def resolve(owner: str, declared: Mapping[str, Parameter], settings: Mapping[str
     for name in settings:
         if name not in declared:
             names = ", ".join(declared) or "none"
-            raise UnknownName(f"{owner}: has no parameter '{name}'; it has {names}")
+            raise UnknownName(f"{owner}: unknown parameter '{name}'; it has {names}")
     values = {}
     for name, parameter in declared.items():
         if name in settings:
@@ -216,7 +216,7 @@ def check_choice(name: str, value: str, choices: Collection[str]) -> None:
 def check_size(what: str, numbers: float) -> None:
     """Raise InvalidInput if drawing or reading this many numbers would exhaust the memory."""
     if not numbers <= MAX_NUMBERS:
-        raise InvalidInput(f"{what}: {short_number(numbers)} numbers: expected at most {MAX_NUMBERS}; ask for less")
+        raise InvalidInput(f"{what}: {short_number(numbers)} numbers: expected at most {MAX_NUMBERS}; reduce the size")
 
 
 def short_number(value: float) -> str:

@@ -130,7 +130,7 @@ class Registry:
         """Return the problem of that name, or raise UnknownName."""
         if name not in self.problems:
             names = sorted(self.problems)
-            raise UnknownName(f"no problem '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}")
+            raise UnknownName(f"unknown problem '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}")
         return self.problems[name]
 
     def available(self, problem: str | None = None, kind: Kind | None = None) -> list[Solver]:
@@ -150,7 +150,7 @@ class Registry:
             names = [a.name for a in self.available(problem)]
             other_problems = [p for p, other in self.solvers if other == name]
             hint = f" (there is one for {', '.join(other_problems)})" if other_problems else did_you_mean(name, names)
-            raise UnknownName(f"no solver '{name}' for {problem}{hint}; there are {', '.join(names)}")
+            raise UnknownName(f"unknown solver '{name}' for {problem}{hint}; there are {', '.join(names)}")
         return match, resolve(name, match.parameters, settings)
 
 

@@ -137,7 +137,9 @@ class Result:
         if (self.instance_hash, self.objective) != (reference.instance_hash, reference.objective):
             raise InvalidInput("gap_to: the reference answers another instance or another objective")
         if reference.sort_bound is None:
-            raise InvalidInput(f"gap_to: {reference.solver} proved no bound; give an exact answer as reference")
+            raise InvalidInput(
+                f"gap_to: the result of {reference.solver} lacks a bound; give an exact answer as reference"
+            )
         if self.sort_key is None:
             raise InvalidInput(f"gap_to: {self.solver} found no plan ({self.status})")
         return gap_between(self.sort_key, reference.sort_bound, sense=self.sense, unit=self.unit, primary=self.primary)

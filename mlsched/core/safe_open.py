@@ -115,7 +115,7 @@ def gunzipped(path: str | os.PathLike[str], content: bytes, *, most: int = MOST_
         except zlib.error as error:
             raise InvalidFile(f"{shown_path(path)}: is damaged gzip ({error}); fetch the file again") from None
         if len(plain) > most:
-            raise InvalidFile(f"{shown_path(path)}: holds more than {most} bytes, uncompressed; check the path")
+            raise InvalidFile(f"{shown_path(path)}: has more than {most} bytes, uncompressed; check the path")
         if not stream.eof:
             raise InvalidFile(f"{shown_path(path)}: the gzip file ends too early; fetch the file again")
     return bytes(plain)

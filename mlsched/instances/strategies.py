@@ -17,7 +17,7 @@ def __getattr__(name: str) -> Any:
     """Return the strategy of the problem called `name`."""
     problems = registry().problems
     if name not in problems:
-        raise AttributeError(f"no problem '{name}'; there are {', '.join(sorted(problems))}")
+        raise AttributeError(f"unknown problem '{name}'; there are {', '.join(sorted(problems))}")
 
     def strategy(**limits: int) -> SearchStrategy[Any]:
         return problems[name].strategy(**limits)

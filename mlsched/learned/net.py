@@ -52,7 +52,9 @@ class Mlp:
     def _check_tensors(self, prefix: str, source: str) -> None:
         """Refuse tensors that do not fit together."""
         if not self.layers:
-            raise InvalidFile(f"{source}: has no tensor '{prefix}0.weight': is of another policy; train it again")
+            raise InvalidFile(
+                f"{source}: tensor '{prefix}0.weight' is missing: the file is of another policy; train it again"
+            )
         outputs = None
         for k, (weight, bias) in enumerate(self.layers):
             if weight.ndim != 2 or bias.shape != weight.shape[1:] or outputs not in (None, weight.shape[0]):

@@ -73,7 +73,7 @@ def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str =
     content = read_bytes(path, most=MOST_BYTES, remedy="`mlsched train POLICY -o FILE` writes one")
     result = parse(content, shown_path(path), kind=kind)
     if policy is not None and result.card["policy"] != policy:
-        raise InvalidFile(f"{path}: holds weights of {result.card['policy']}, expected of {policy}; train them again")
+        raise InvalidFile(f"{path}: weights of {result.card['policy']}, expected of {policy}; train them again")
     return result
 
 
@@ -105,7 +105,7 @@ def _read_card(content: bytes, name: str) -> tuple[str, str]:
             raise ValueError("is truncated")
         header = json.loads(content[8 : 8 + length].decode("utf-8"))
         if not isinstance(header, dict) or "__metadata__" not in header or KEY not in header["__metadata__"]:
-            raise InvalidFile(f"{name}: has no model card of mlsched; `mlsched train` writes files that have")
+            raise InvalidFile(f"{name}: the model card of mlsched is missing; `mlsched train` writes it")
         sealed = json.loads(header["__metadata__"][KEY])
         card, digest = sealed["card"], sealed["sha256"]
     except InvalidFile:
@@ -127,7 +127,7 @@ def _read_tensors(content: bytes, name: str) -> dict[str, Any]:
         raise InvalidFile(f"{name}: is not a weights file, or is damaged: {' '.join(str(error).split())}") from None
     for key, value in tensors.items():
         if value.dtype not in (np.float32, np.uint8, np.int64) or not np.isfinite(value).all():
-            raise InvalidFile(f"{name}: tensor {key} holds values other than weights; train it again")
+            raise InvalidFile(f"{name}: tensor {key} has values other than weights; train it again")
         value.flags.writeable = False
     return tensors
 

@@ -60,13 +60,13 @@ def simulation(problem: str, simulator: str | None = None) -> Simulation:
         UnknownName: The problem has no such simulation.
     """
     if problem not in simulations():
-        raise UnknownName(f"{problem} has no simulated world; there are {', '.join(sorted(simulations()))}")
+        raise UnknownName(f"{problem} is not simulated; there are {', '.join(sorted(simulations()))}")
     if simulator is None:
         return simulations()[problem]
     having = {s.simulator: s for s in simulations_of(problem) if s.simulator}
     if simulator not in having:
         there = f"there are {', '.join(having)}" if having else "there is only one: leave it out"
-        raise UnknownName(f"{problem} has no simulator '{simulator}'; {there}")
+        raise UnknownName(f"unknown simulator '{simulator}' of {problem}; {there}")
     return having[simulator]
 
 

@@ -100,7 +100,7 @@ def rows_of(
 def integers(value: Any, where: str, width: int | None = None) -> Row:
     """Return a JSON list as a tuple of integers, of length `width` if given."""
     if not isinstance(value, list) or not all(type(v) is int and abs(v) <= EXACT for v in value):
-        raise field_error(where, value, "expected a list of integers, none beyond 2^53")
+        raise field_error(where, value, "expected a list of integers of at most 2^53")
     if width is not None and len(value) != width:
         raise field_error(where, value, f"expected {width} entries")
     return tuple(value)

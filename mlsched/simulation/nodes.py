@@ -64,7 +64,7 @@ def parse_nodes(text: str) -> Nodes | IntArray:
         return plain
     if (plain[:, 2] % 1000).any():
         raise InvalidInput(
-            f"cluster '{shorten(text)}': GPUs of a type must be whole; write for example {TYPED_EXAMPLE}"
+            f"cluster '{shorten(text)}': expected an integer number of GPUs per type; write for example {TYPED_EXAMPLE}"
         )
     return Nodes(
         ids=tuple(f"node-{k}" for k in range(len(plain))),

@@ -258,7 +258,7 @@ class Run:
         The result is ready for `pandas.DataFrame` and `polars.DataFrame`; `dataframe` builds the former.
         """
         if self.simulation.table is None:
-            raise InvalidInput(f"table: {self.simulation.problem} has none; use jobs")
+            raise InvalidInput(f"table: not available for {self.simulation.problem}; use jobs")
         return self.simulation.table(self.workload, self.log)
 
     def dataframe(self) -> Any:
@@ -268,7 +268,7 @@ class Run:
     def over_time(self) -> dict[str, Any]:
         """Return the cluster over time, one array per column; each row is valid from its `time_s` to the next."""
         if self.simulation.over_time is None:
-            raise InvalidInput(f"over_time: {self.simulation.problem} has none")
+            raise InvalidInput(f"over_time: not available for {self.simulation.problem}")
         return self.simulation.over_time(self.workload, self.log)
 
     def windows(self) -> Windows:
@@ -291,7 +291,7 @@ class Run:
         """
         if self.simulation.bound is None:
             raise InvalidInput(
-                f"bound: none is known for runs of {self.simulation.problem}; taskgraph, preemption and rounds have"
+                f"bound: not available for runs of {self.simulation.problem}; use taskgraph, preemption or rounds"
             )
         return _bound(self.simulation.bound, self.workload, self.pauses)
 
@@ -311,7 +311,7 @@ class Run:
         """
         if findings := self._lint_findings:
             more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
-            raise InvalidInput(f"{self.solver}: no gap, since the log cannot have been so: {findings[0]}{more}; "
+            raise InvalidInput(f"{self.solver}: the log is impossible, so the gap is undefined: {findings[0]}{more}; "
                                "correct the log or the cluster")  # fmt: skip
         value = self.summary()
         if not self.simulation.held(self.workload, self.log):

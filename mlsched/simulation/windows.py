@@ -77,10 +77,10 @@ def moment(workload: Any, text: str | float) -> float:
     clock = getattr(workload, "clock", 0)
     if clock < 2:
         raise InvalidInput(
-            f"{text}: the workload has no dates; give a length of time since the first submit, such as 7d"
+            f"{text}: the workload lacks dates; give a length of time since the first submit, such as 7d"
         )
     if when.tzinfo is not None and clock == 2:
-        raise InvalidInput(f"{text}: the log's dates have no zone; leave it out")
+        raise InvalidInput(f"{text}: the log's dates lack a time zone; leave it out")
     if when.tzinfo is not None:
         when = when.astimezone(datetime.UTC).replace(tzinfo=None)
     since = (when - datetime.datetime(1970, 1, 1)).total_seconds() - workload.origin_ms / 1000

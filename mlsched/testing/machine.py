@@ -168,7 +168,7 @@ def clock_machine(
 
     world = simulation_of(problem, simulator)
     if world.drawn is None:
-        raise InvalidInput(f"{problem}: its world does not define what to draw (Simulation.drawn)")
+        raise InvalidInput(f"{problem}: its world does not define Simulation.drawn")
     draws: Drawn = world.drawn
     tested = None
     if scheduler is not None:

@@ -67,7 +67,7 @@ def check_metamorphic_relations(
     names = list(entry.metamorphic_relations if relations is None else relations)
     if unknown := sorted(set(names) - set(entry.metamorphic_relations)):
         raise InvalidInput(
-            f"relations: {problem} has no {unknown[0]!r}; there are {', '.join(entry.metamorphic_relations)}"
+            f"relations: {unknown[0]!r} is unknown for {problem}; there are {', '.join(entry.metamorphic_relations)}"
         )
     goal = entry.instance_type.objectives[0] if objective is None else entry.instance_type.objective(objective)
     outcomes, title = {}, solver if isinstance(solver, str) else getattr(solver, "__name__", "solver")

@@ -52,7 +52,7 @@ class _RunExaminer:
         except MlschedError as error:
             raise failure("runs", f"{error}; {description}", workload=workload) from error
         for sentence in simulation.violations(workload, options, cadence, world.log):
-            raise failure("runs", f"the replay check says: {sentence}; {description}", workload=workload)
+            raise failure("runs", f"the replay check reports: {sentence}; {description}", workload=workload)
 
 
 def _with_memory_check(rule: Rule) -> Rule:

@@ -113,7 +113,7 @@ def check_scheduler(
         # Further faults matter only if this failure is expected, or if all are reported.
         examiner.active -= {failure.check} if failure.check in reasons or not raise_failures else examiner.active
     if not examiner.seen and not failed and set(selection) - {"runs"}:
-        raise InvalidInput(f"{problem}: {reference} finds every instance infeasible; nothing was checked")
+        raise InvalidInput(f"{problem}: {reference} finds every instance infeasible, so the rule was not checked")
     runs = starved_runs = 0
     if (
         "runs" in selection
@@ -172,7 +172,7 @@ def _selected_checks(
     thresholds = largest is not None or mean is not None
     selection = [name for name in CHECKS if (checks is None or name in checks) and (name != "gap" or thresholds)]
     if not selection:
-        raise InvalidInput("checks: none is left; for 'gap', give largest_gap or mean_gap")
+        raise InvalidInput("checks: all are excluded; for 'gap', give largest_gap or mean_gap")
     return selection, reasons
 
 

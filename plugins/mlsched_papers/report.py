@@ -212,7 +212,8 @@ class Report:
         result = tuple(claim for claim in self.claims if matches(text, claim.name, claim.text))
         if not result:
             raise UnknownName(
-                f"claim = {text!r}: in no claim's name or text; there are {_names(self.claims)}", ALL_NAMES
+                f"claim: {text!r}, expected a part of a claim's name or text; there are {_names(self.claims)}",
+                ALL_NAMES,
             )
         return dataclasses.replace(self, tables=(), figures=(), claims=result)
 

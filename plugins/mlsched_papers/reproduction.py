@@ -59,7 +59,7 @@ def reproduce(
     """
     if name not in EXPERIMENTS:
         raise UnknownName(
-            f"no experiment '{name}'{did_you_mean(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}"
+            f"unknown experiment '{name}'{did_you_mean(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}"
         )
     if cluster is not None and trace is None:
         raise InvalidInput(f"cluster: {cluster!r}, expected a trace with it; give trace as well")
@@ -68,7 +68,7 @@ def reproduce(
     experiment = EXPERIMENTS[name]
     if claim is not None and not experiment.has(claim):
         there = ", ".join(statement.name for statement in experiment.statements)
-        raise UnknownName(f"claim = {claim!r}: in no claim's name or text; there are {there}", ALL_NAMES)
+        raise UnknownName(f"claim: {claim!r}, expected a part of a claim's name or text; there are {there}", ALL_NAMES)
     choice = None if loads is None else tuple(loads)
     trace = None if trace is None else os.fspath(trace)
     settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, choice)

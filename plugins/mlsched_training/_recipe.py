@@ -116,6 +116,6 @@ def recipe(policy: str) -> Recipe:
     if policy not in recipes():
         policies = sorted(recipes())
         raise UnknownName(
-            f"no policy '{policy}' to train{did_you_mean(policy, policies)}; there are {', '.join(policies)}"
+            f"unknown policy '{policy}' to train{did_you_mean(policy, policies)}; there are {', '.join(policies)}"
         )
     return recipes()[policy]

@@ -98,7 +98,7 @@ def train(
     if until_trained is None:
         until_trained = iterations is None and chosen_recipe.trained is not None
     if until_trained and chosen_recipe.trained is None:
-        raise InvalidInput(f"until_trained: the recipe of {policy} has no criterion; give iterations instead")
+        raise InvalidInput(f"until_trained: the recipe of {policy} lacks a criterion; give iterations instead")
     if resume and output is None:
         raise InvalidInput("resume: needs the output beside the checkpoint")
     if output is not None:
@@ -115,7 +115,7 @@ def train(
             run.resume(checkpoint_of(os.fspath(output or "")))
         before = len(run.curve)
         if before >= total:
-            raise InvalidInput(f"iterations = {total}: the checkpoint has done {before} already; ask for more")
+            raise InvalidInput(f"iterations = {total}: expected more than the {before} of the checkpoint")
         if not before:
             run.validate(0)
         for k in range(before + 1, total + 1):

@@ -55,7 +55,7 @@ def test_an_answer_is_the_same(instance, asked):
         (hostile.crashes, "crash", "crashes was ended by SIGSEGV"),
         (hostile.hangs, "timeout", r"hangs took longer than 0\.05 s"),
         (hostile.hoards, "memory", "hoards took more memory than its limit"),
-        (hostile.cheats, "cheated", "cheats changed the instance that it was asked about"),
+        (hostile.cheats, "cheated", "cheats changed the instance that it received"),
         (hostile.stops_its_parent, "timeout", r"stops_its_parent took longer than 0\.05 s"),
     ],
 )

@@ -145,11 +145,11 @@ def test_a_model_beyond_the_limit_is_refused_in_one_line():
 
 def test_wrong_calls_are_refused_in_one_line(tmp_path):
     instance = small("preemption", 0)
-    with pytest.raises(mlsched.UnknownName, match="no objective 'victims'"):
+    with pytest.raises(mlsched.UnknownName, match="unknown objective 'victims'"):
         mlsched.model(instance, "victims")
     with pytest.raises(mlsched.InvalidInput, match=r"m\.txt: suffix '\.txt', expected one of"):
         mlsched.model(instance).write(tmp_path / "m.txt")
-    with pytest.raises(mlsched.InvalidInput, match="the model has no solution"):
+    with pytest.raises(mlsched.InvalidInput, match="the model is not solved"):
         mlsched.plan_from(mlsched.model(instance))
     with pytest.raises(mlsched.InvalidInput, match="has no model; pass a quality"):
         mlsched.model(mlsched.generate("quality", preset="epochs-small"))

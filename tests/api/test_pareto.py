@@ -109,16 +109,24 @@ def test_resume(tmp_path, solver):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"objectives": ["total_score", "cost"]}, UnknownName, "preemption has no objective 'cost'; there are total_s"),
+        (
+            {"objectives": ["total_score", "cost"]},
+            UnknownName,
+            "unknown objective 'cost' of preemption; there are total_s",
+        ),
         ({"objectives": ["victim_count"] * 2}, InvalidInput, "'victim_count' is given twice"),
         ({"objectives": "victim_count"}, InvalidInput, "1 given: a front needs two or more"),
-        ({"solver": "fitgpp"}, InvalidInput, "solver = 'fitgpp': has no model to enumerate; use cp-sat or highs"),
-        ({"solver": "brute-force"}, InvalidInput, "has no model to enumerate"),
-        ({"solver": "gurobi"}, UnknownName, "no solver 'gurobi'"),
+        (
+            {"solver": "fitgpp"},
+            InvalidInput,
+            "solver: 'fitgpp', expected a solver with a model to enumerate; use cp-sat or highs",
+        ),
+        ({"solver": "brute-force"}, InvalidInput, "expected a solver with a model to enumerate"),
+        ({"solver": "gurobi"}, UnknownName, "unknown solver 'gurobi'"),
         ({"method": "sweep"}, InvalidInput, "method: 'sweep', expected one of"),
         ({"seed": -1}, InvalidInput, "seed: -1"),
         ({"time_limit": -1}, InvalidInput, "time_limit: -1"),
-        ({"depth": 3}, UnknownName, "has no parameter 'depth'"),
+        ({"depth": 3}, UnknownName, "unknown parameter 'depth'"),
     ],
 )
 def test_wrong_calls(arguments, error, words):

@@ -130,36 +130,36 @@ def at(*path):
     ("name", "change", "message"),
     [
         ("heuristic", at("version")(2), "version: 2, expected 1 for result; upgrade mlsched"),
-        ("heuristic", at("values", "total_score")(1), "values: .*, the judge says"),
-        ("heuristic", at("value")(1), "value: 1, the judge says"),
+        ("heuristic", at("values", "total_score")(1), "values: .*, the judge computes"),
+        ("heuristic", at("value")(1), "value: 1, the judge computes"),
         ("heuristic", at("plan", "victims")([]), "plan: is infeasible"),
         ("heuristic", at("plan", "te_node")([-2]), r"plan: te_node\[0\]: -2"),
         ("heuristic", at("plan")(None), "status: 'feasible', does not fit no plan"),
-        ("heuristic", at("instance", "job_grace")([1, 1, 1]), "the judge says"),
+        ("heuristic", at("instance", "job_grace")([1, 1, 1]), "the judge computes"),
         ("heuristic", at("instance")(7), "instance: 7, expected a JSON object"),
-        ("heuristic", at("objective")("speed"), "preemption has no objective 'speed'"),
-        ("heuristic", at("sort_keys", "bound")(10**12), "gap: None, the judge says"),
+        ("heuristic", at("objective")("speed"), "unknown objective 'speed' of preemption"),
+        ("heuristic", at("sort_keys", "bound")(10**12), "gap: None, the judge computes"),
         ("heuristic", at("seconds")(-1), "seconds: -1, expected a number >= 0"),
         ("heuristic", at("params")({"s": [1]}), "params: .*, expected an object of"),
         ("heuristic", at("more")(1), "more: unknown field"),
-        ("exact", at("value")(123), "value: 123, the judge says"),
-        ("exact", at("primary", "count")(1), "primary: .*, the judge says"),
-        ("exact", at("sort_keys", "bound")(0), "gap: 0.0, the judge says 1.0|contradicts"),
+        ("exact", at("value")(123), "value: 123, the judge computes"),
+        ("exact", at("primary", "count")(1), "primary: .*, the judge computes"),
+        ("exact", at("sort_keys", "bound")(0), "gap: 0.0, the judge computes 1.0|contradicts"),
         ("no plan", at("status")("optimal"), "status: 'optimal', does not fit no plan"),
         ("front", lambda data: [data[k].pop() for k in ("sort_keys", "plans")], "status: 'complete', the certificate"),
         ("front", at("sort_keys", 0, 0)(0), "contradicts the judge|the certificate leaves|follow"),
         ("front", at("plans", 0, "victims")([]), "infeasible plan"),
         ("front", at("certificate", "subproblems")([]), "status: 'complete', the certificate leaves . boxes open"),
         ("front", at("certificate", "low")([0]), "expected 2 entries"),
-        ("front", at("objectives")(["total_score", "max"]), "no objective 'max'"),
+        ("front", at("objectives")(["total_score", "max"]), "unknown objective 'max'"),
         ("front", at("objectives", 0)(None), "objectives: .*, expected 2 names"),
-        ("front", at("solver")("fitgpq"), "no solver 'fitgpq'"),
+        ("front", at("solver")("fitgpq"), "unknown solver 'fitgpq'"),
         ("front", at("evidence")("confirmed"), "evidence: 'confirmed', does not follow from confirmed_by"),
         ("partial", at("status")("complete"), "the certificate leaves"),
         ("run", at("log", "end", 0)(1), "log: does not pass the replay"),
         ("run", at("log", "job", 0)(10**6), "log: "),
         ("run", at("log", "node")([0]), "the columns .* have different lengths"),
-        ("run", at("problem")("chess"), "chess has no simulated world"),
+        ("run", at("problem")("chess"), "chess is not simulated"),
         ("run", at("options")({"speed": 1}), "speed"),
         ("run", at("workload", "submit")("x"), "workload: submit: 'x'"),
     ],
@@ -196,7 +196,7 @@ def test_no_changed_file_breaks_the_reader(files):
 def test_what_cannot_be_saved_is_refused(tmp_path):
     result = api.solve(small(), "fitgpp")
     lost = type(result)(**{k: v for k, v in vars(result).items() if k != "instance"})
-    with pytest.raises(InvalidInput, match="the result does not hold its instance; give instance= as well"):
+    with pytest.raises(InvalidInput, match="the result lacks its instance; give instance= as well"):
         mlsched.save(lost, tmp_path / "x")
     with pytest.raises(InvalidInput, match="a dict cannot be saved; give an instance, plan, workload, result, front"):
         mlsched.save({}, tmp_path / "x")

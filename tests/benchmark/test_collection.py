@@ -75,7 +75,7 @@ def test_what_is_not_believed(folder):
     assert not submit(folder, other, mlsched.solve(other, "fitgpp").plan, "total_score", "x")
     with pytest.raises(InvalidInput, match="exists already"):
         create(folder, "again", "")
-    with pytest.raises(InvalidInput, match=r"has no collection\.json"):
+    with pytest.raises(InvalidInput, match=r"collection\.json is missing"):
         verify(folder / "preemption")
 
 
@@ -91,8 +91,8 @@ def test_what_is_not_believed(folder):
             {"history": [{"date": "2026-11-01", "by": "x", "value": 0, "bound": 0, "versions": {}}]},
             "history ends with another",
         ),
-        ({"instance_hash": "0" * 64}, "the file beside it holds another"),
-        ({"objective": "cost"}, "has no objective 'cost'"),
+        ({"instance_hash": "0" * 64}, "the file beside it is another instance"),
+        ({"objective": "cost"}, "unknown objective 'cost'"),
         ({"objective": "victim_count"}, "is an entry for victim_count"),
         (
             {"plan": {"kind": "preemption.plan", "version": 1, "te_node": [99, 99], "victims": []}},
@@ -115,7 +115,7 @@ def test_files_that_are_missing_or_changed_are_found(folder):
     of_instance = path.with_name(f"{path.name.partition('.')[0]}.json")
     text = of_instance.read_text()
     mlsched.save(known(5)[0], of_instance)
-    assert any("holds something else than its name says" in sentence for sentence in verify(folder)[1])
+    assert any("its content does not match its name" in sentence for sentence in verify(folder)[1])
     of_instance.unlink()
     assert "is missing" in verify(folder)[1][0]
     of_instance.write_text(text)
@@ -241,7 +241,7 @@ def test_where_a_plan_beats_a_proof_that_holds_nothing_is_entered(folder, monkey
     monkeypatch.setattr(collection.changes, "certificate_fault", lambda entry: "")
     monkeypatch.setattr(collection.Entry, "judged", closed.value)
     before = closed.path.read_bytes()
-    with pytest.raises(InvalidInput, match="whose certificate holds: judge and checker contradict each other"):
+    with pytest.raises(InvalidInput, match="with a valid certificate: judge and checker contradict each other"):
         submit(folder, instance, exact.plan, "total_score", "them")
     assert closed.path.read_bytes() == before
 

@@ -99,7 +99,7 @@ def test_solvers_by_name():
     assert (line.first, line.second, line.difference, line.time) == ("rule", "cp-sat", pytest.approx(-0.25), 0.5)
     with pytest.raises(InvalidInput, match="expected a solver of both stores, or A=B; there are rule, cp-sat"):
         compare_rows(both, both, ["rul"])
-    with pytest.raises(InvalidInput, match="no question in common"):
+    with pytest.raises(InvalidInput, match="do not share a question"):
         compare_rows(rows(1), [rule(1, instance_hash="other")])
 
 

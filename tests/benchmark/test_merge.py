@@ -182,11 +182,11 @@ def test_what_is_of_a_machine_and_an_hour_may_differ_and_the_better_evidence_is_
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"suite": "else"}, "hold different suites, made and else; merge stores of one suite"),
-        ({"fingerprint": "g"}, "asked different things of suite made: its instances, solvers or limits were others"),
+        ({"suite": "else"}, "have different suites, made and else; merge stores of one suite"),
+        ({"fingerprint": "g"}, "different requests for suite made: its instances, solvers or limits were others"),
         (
             {"fingerprint": "g", "settings": {"solvers": ["fitgpp"], "confirm": False}},
-            "asked different things of suite made: confirm not given and false; solvers not given and fitgpp; bench",
+            "different requests for suite made: confirm not given and false; solvers not given and fitgpp; bench",
         ),
     ],
 )
@@ -225,10 +225,10 @@ def test_stores_of_no_suite_of_two_and_without_a_request(tmp_path):
     with closing(sqlite3.connect(damaged)) as connection, connection:
         connection.execute("UPDATE requests SET request = '{\"suite\": 1}'")
     for name, said in {
-        "empty": "holds no suite; a store to merge holds one suite",
-        "two": "holds suites else, made; a store to merge holds one suite: bench each",
-        "unsaid": r"does not say what was asked of suite made; repeat its mlsched bench with --resume",
-        "damaged": "what was asked is damaged: a request has exactly suite, fingerprint",
+        "empty": "has no suite, expected one",
+        "two": "has suites else, made, expected one; bench each",
+        "unsaid": r"the request of suite made is missing; repeat its mlsched bench with --resume",
+        "damaged": "the stored request is damaged: a request has exactly suite, fingerprint",
         "none": "file not found",
     }.items():
         with pytest.raises(InvalidInput, match=said):

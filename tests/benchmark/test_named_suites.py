@@ -163,7 +163,7 @@ def test_outside_without_its_folder(tmp_path, monkeypatch, capsys):
     assert run(["bench", "outside"]) == 2
     assert f"{tmp_path / 'known_optima'} is missing" in capsys.readouterr().err
     assert run(["bench", "outside", "--folder", str(tmp_path)]) == 2
-    assert "holds no published instances" in capsys.readouterr().err
+    assert "expected a folder of published instances" in capsys.readouterr().err
     assert run(["bench", "quick", "--folder", str(tmp_path)]) == 2
     assert "belongs to the suite outside" in capsys.readouterr().err
 

@@ -208,10 +208,10 @@ def test_a_width_that_is_none_is_refused(width):
 @pytest.mark.parametrize(
     ("thing", "said"),
     [
-        (5, "plot: an int has no picture; give a plan"),
-        ([5], "plot: the list holds an int; give a plan"),
-        ([], "plot: the list holds nothing"),
-        ({}, "plot: the list holds nothing"),
+        (5, "plot: an int cannot be drawn; give a plan"),
+        ([5], "plot: the list contains an int; give a plan"),
+        ([], "plot: the list contains nothing"),
+        ({}, "plot: the list contains nothing"),
     ],
 )
 def test_what_has_no_picture(thing, said):

@@ -125,7 +125,7 @@ def test_plot_draws_where_it_is_told_and_returns_the_axes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("plan.json",), "a str has no picture; give a plan, a Result, a Front, a Run or several, or losses"),
+        (("plan.json",), "a str cannot be drawn; give a plan, a Result, a Front, a Run or several, or losses"),
         ((Plan(te_node=[1], victims=[2]),), r"which instance does the plan answer\? give plot\(plan, instance\)"),
         ((Plan(te_node=[1], victims=[]), small()), "the plan is infeasible"),
     ],

@@ -98,7 +98,7 @@ def lies(instance, *, objective, limits, hint):
         (invents_a_node, {}, "returned an infeasible plan"),
         (raises, {}, "raised ZeroDivisionError: division by zero"),
         (malformed, {}, "te_node"),
-        (lambda instance, *, rng: None, {}, "returned no plan"),
+        (lambda instance, *, rng: None, {}, "did not return a plan"),
         (lies, {"kind": "exact", "algorithm": lies, "objectives": ("total_score",)}, "contradicts the judge"),
     ],
 )
@@ -182,7 +182,7 @@ def test_tasks_that_finish_within_a_moment_are_written_together(seconds, writes,
 def test_a_store_with_rows_of_the_suite_needs_resume(tmp_path):
     store = tmp_path / "s.sqlite"
     run_suite(suite("fifo", seeds=[0]), store=store)
-    with pytest.raises(InvalidInput, match=r"holds 3 rows of suite tiny; use --resume .* or another file"):
+    with pytest.raises(InvalidInput, match=r"has 3 rows of suite tiny; use --resume .* or another file"):
         run_suite(suite("fifo", seeds=[0]), store=store)
     assert len(run_suite(suite("fifo"), store=store, resume=True)) == 9
 
@@ -220,7 +220,7 @@ def test_two_workers_make_the_rows_of_one(tmp_path):
         rows = run_suite(suite(*known, "local", seeds=seeds), workers=2, store=store)
     local = [r for r in rows if r.solver == "local"]
     assert {r.status for r in local} == {"failed"}
-    assert all("no solver 'local'" in r.error for r in local)
+    assert all("unknown solver 'local'" in r.error for r in local)
     others = [r for r in rows if r.solver != "local"]
     assert timeless(others) == timeless(run_suite(suite(*known, seeds=seeds)))
     assert len(read_rows(store)) == len(rows) == len(seeds) * 3 * (len(known) + 1)

@@ -92,7 +92,7 @@ def test_preemption_is_six_presets_with_20_seeds():
 
 
 def test_an_unknown_suite_lists_those_there_are():
-    with pytest.raises(UnknownName, match=r"no suite 'slow'; there are quick, .*preemption"):
+    with pytest.raises(UnknownName, match=r"unknown suite 'slow'; there are quick, .*preemption"):
         find_suite("slow")
     assert "slow" not in SUITES
 
@@ -117,8 +117,8 @@ def test_solvers_replace_those_of_the_suite_and_have_one_label_however_written()
 @pytest.mark.parametrize(
     ("solvers", "said"),
     [
-        (["fitgp"], "no solver 'fitgp' for suite tiny; there are .*fitgpp"),
-        (["fitgpp:z=1"], "has no parameter 'z'"),
+        (["fitgp"], "unknown solver 'fitgp' for suite tiny; there are .*fitgpp"),
+        (["fitgpp:z=1"], "unknown parameter 'z'"),
         (["fitgpp:s=many"], "expected a number"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_wrong_solver_is_refused_before_any_work(solvers, said):
 
 
 def test_an_unknown_objective_is_refused():
-    with pytest.raises(UnknownName, match="no objective 'cost'"):
+    with pytest.raises(UnknownName, match="unknown objective 'cost'"):
         tasks_of(suite(objectives=("cost",)), None)
 
 

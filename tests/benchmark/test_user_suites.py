@@ -69,21 +69,21 @@ def test_files_of_others_take_options_of_their_readers(tmp_path):
 
 BAD = {
     "no such thing": ("name = 3", "name: 3, expected a text"),
-    "no case": ("", "has no [[case]]; add one"),
+    "no case": ("", "[[case]] is missing; add one"),
     "not TOML": ("[[case", "is not a TOML file"),
     "another word": ("[[case]]\nproblem = 'preemption'\npresets = 'small'", "case 1: presets: unknown"),
     "another kind": ("[[case]]\nproblem = 3", "case 1: problem: 3, expected of kind str"),
     "both": ("[[case]]\nproblem = 'preemption'\nfiles = ['a']", "must name either a problem or files"),
     "of the other": ("[[case]]\nproblem = 'preemption'\nread = {a = 1}", "read: belongs to cases with files"),
     "seeds": ("[[case]]\nproblem = 'preemption'\nseeds = [-1]", "seeds: [-1], expected a list of integers >= 0"),
-    "no file": ("[[case]]\nfiles = ['*.nothing']", "files: *.nothing: matches no file"),
+    "no file": ("[[case]]\nfiles = ['*.nothing']", "files: *.nothing: does not match any file"),
     "a suite of ours": (
         "name = 'quick'\n[[case]]\nproblem = 'preemption'",
         "expected a name that mlsched does not use",
     ),
     "no solver of these": (
         "[[case]]\nfiles = ['instances/*.json']\nsolvers = ['tiresias']",
-        "solvers: none of these files' problems has 'tiresias'",
+        "solvers: 'tiresias' is unknown to the problems of these files",
     ),
 }
 
@@ -99,10 +99,10 @@ def test_what_is_refused(bad, folder, tmp_path):
 
 
 def test_what_is_no_suite(folder, tmp_path):
-    with pytest.raises(UnknownName, match="no suite 'slow'"):
+    with pytest.raises(UnknownName, match="unknown suite 'slow'"):
         find_suite("slow")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidInput, match="holds no instance file"):
+    with pytest.raises(InvalidInput, match="instance files are missing"):
         find_suite(str(tmp_path / "empty"))
     mlsched.save(mlsched.solve(mlsched.load(folder / "p0.json"), "fitgpp").plan, folder / "plan.json")
     with pytest.raises(InvalidInput, match=r"plan\.json: is a preemption\.plan, expected an instance"):

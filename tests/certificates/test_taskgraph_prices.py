@@ -277,7 +277,7 @@ def test_where_the_time_is_over_what_is_proved_by_then_is_the_bound(monkeypatch)
             self.looks -= 1
             return self.looks < 0
 
-    with pytest.raises(BackendError, match="no bound is proved in time; give more"):
+    with pytest.raises(BackendError, match="a bound was not proved in time; give more"):
         prices.trees(instance, "total_jct", value, Ending(0))
     for looks in (20, 300, 10**9):
         trees, bound = prices.trees(instance, "total_jct", value, Ending(looks))

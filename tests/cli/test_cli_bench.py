@@ -107,8 +107,8 @@ def test_a_solver_that_breaks_the_contract_exits_1(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (["bench", "nope"], "no suite 'nope'; there are quick"),
-        (["bench", "quick", "--solver", "nope"], "no solver 'nope'"),
+        (["bench", "nope"], "unknown suite 'nope'; there are quick"),
+        (["bench", "quick", "--solver", "nope"], "unknown solver 'nope'"),
         (["bench", "quick", "--resume"], "needs a store"),
         (["bench", "quick", "--workers", "0"], "--workers"),
     ],

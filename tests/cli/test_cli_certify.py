@@ -52,7 +52,7 @@ def test_check_says_what_is_wrong_with_a_folder(cli, folder):
     document = json.loads(cli("check", folder, "--json").out)
     assert (document["evidence"], len(document["violations"])) == (None, 1)
     (folder / "manifest.json").unlink()
-    cli("check", folder).refused(f"{folder}: has no manifest.json, so it is not a certificate; give a folder that")
+    cli("check", folder).refused(f"{folder}: manifest.json is missing, so it is not a certificate; give a folder that")
 
 
 @pytest.mark.parametrize("name", ["instance.json", "plans.json", "checker.py"])
@@ -90,7 +90,7 @@ def test_solve_says_why_an_optimum_is_not_certified(cli, tmp_path, monkeypatch):
     assert "not certified: total_loss_reduction" not in said("quality", "total_loss_reduction")
 
     def never(*args):
-        raise BackendError("no bound is proved in time; give more")
+        raise BackendError("a bound was not proved in time; give more")
 
     monkeypatch.setattr("mlsched.api.certified.prices.trees", never)
     assert "not certified: prices did not prove it within the time that solving took" in said(
@@ -114,8 +114,10 @@ def test_solve_says_where_there_is_no_optimum_to_confirm(cli, instance_file):
 
 def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_file):
     cli("check", instance_file).refused("is not a folder of a certificate; give an instance file and a plan file")
-    cli("check", tmp_path, plan_file).refused("is a folder: it is checked with its own plan")
-    cli("check", tmp_path).refused(f"{tmp_path}: has no manifest.json, so it is not a certificate; give a folder that")
+    cli("check", tmp_path, plan_file).refused("is a folder with its own plan")
+    cli("check", tmp_path).refused(
+        f"{tmp_path}: manifest.json is missing, so it is not a certificate; give a folder that"
+    )
     cli("check", tmp_path / "none").refused("none: file or folder not found; check the path")
     cli("check", tmp_path, "--log", "log.csv").refused(f"{tmp_path}: is not a reference; give --log with a folder that")
     cli("check", tmp_path / "none", "--log", "log.csv").refused("none: folder not found; check the path")

@@ -58,7 +58,10 @@ def test_from_the_command_line(tmp_path, capsys):
 
 def test_a_suite_that_is_not_there_leaves_no_collection(tmp_path, cli):
     (tmp_path / "bad.toml").write_text('[[case]]\nproblem = "preemption"\npreset = "smal"\nseeds = 2\n')
-    for suite, said in (("nope", "no suite 'nope'"), (tmp_path / "bad.toml", "preemption has no preset 'smal'")):
+    for suite, said in (
+        ("nope", "unknown suite 'nope'"),
+        (tmp_path / "bad.toml", "unknown preset 'smal' of preemption"),
+    ):
         cli("collection", "make", tmp_path / "c", "--suite", suite).refused(said)
         assert not (tmp_path / "c").exists()
 

@@ -38,9 +38,9 @@ def test_generate_writes_a_file(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["nope"], "no problem 'nope'; there are "),
-        (["preemption", "--preset", "huge"], "preemption has no preset 'huge'; there are small"),
-        (["preemption", "--size", "speed=1"], "generate preemption: has no parameter 'speed'; it has nodes"),
+        (["nope"], "unknown problem 'nope'; there are "),
+        (["preemption", "--preset", "huge"], "unknown preset 'huge' of preemption; there are small"),
+        (["preemption", "--size", "speed=1"], "generate preemption: unknown parameter 'speed'; it has nodes"),
         (["preemption", "--size", "nodes"], "--size: nodes, expected KEY=VALUE"),
         (["preemption", "--size", "=1"], "--size: =1, expected KEY=VALUE"),
         (["preemption", "--size", "nodes=1", "--size", "nodes=2"], "--size nodes=2: nodes is given twice"),
@@ -101,17 +101,17 @@ def test_solve_refuses_other_pictures(cli, instance_file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["--solver", "nope"], "no solver 'nope' for preemption; there are brute-force, columns, cp-sat"),
-        (["--solver", "fitgpp:z=1"], "fitgpp: has no parameter 'z'; it has s, P"),
+        (["--solver", "nope"], "unknown solver 'nope' for preemption; there are brute-force, columns, cp-sat"),
+        (["--solver", "fitgpp:z=1"], "fitgpp: unknown parameter 'z'; it has s, P"),
         (["--solver", "fitgpp:s=many"], "fitgpp: s: 'many', expected a number"),
-        (["--solver", ""], "no solver '' for preemption; there are"),
+        (["--solver", ""], "unknown solver '' for preemption; there are"),
         (["--seed", "x"], "--seed: 'x', expected an integer; see `mlsched solve --help`"),
         (["--time-limit", "soon"], "--time-limit: 'soon', expected a number; see `mlsched solve --help`"),
         (["--solver", "fitgpp:s"], "'s' is not KEY=VALUE"),
-        (["--objective", "speed"], "preemption has no objective 'speed'; there are total_score"),
-        (["--solver", "fitgp"], "no solver 'fitgp' for preemption (did you mean 'fitgpp'?); there are"),
-        (["--solver", "tetris"], "no solver 'tetris' for preemption (there is one for placement); there are"),
-        (["--objective", "total_scor"], "preemption has no objective 'total_scor' (did you mean 'total_score'?)"),
+        (["--objective", "speed"], "unknown objective 'speed' of preemption; there are total_score"),
+        (["--solver", "fitgp"], "unknown solver 'fitgp' for preemption (did you mean 'fitgpp'?); there are"),
+        (["--solver", "tetris"], "unknown solver 'tetris' for preemption (there is one for placement); there are"),
+        (["--objective", "total_scor"], "unknown objective 'total_scor' of preemption (did you mean 'total_score'?)"),
         (["--time-limit", "0"], "--time-limit: 0.0, expected above 0"),
         (["--time-limit", "nan"], "--time-limit: nan, expected above 0"),
         (["--threads", "0"], "--threads: 0, expected between 1 and 10000"),
@@ -128,7 +128,7 @@ BAD_TEXT = {
     "empty": ("", "is not JSON"),
     "csv": ("a,b\n1,2\n", "line 1: is not JSON"),
     "cut": ('{"kind": "preemption.instance",\n "version"', "line 2: is not JSON"),
-    "list": ("[1, 2]", "holds a JSON list, expected an object with a kind"),
+    "list": ("[1, 2]", "is a JSON list, expected an object with a kind"),
     "nan": ('{"kind": NaN}', "NaN is not a JSON number"),
     "twice": ('{"kind": 1, "kind": 2}', "field 'kind' is given twice"),
     "no kind": ("{}", "kind: None, expected one of"),
@@ -304,9 +304,9 @@ def test_list_problems_and_solvers(cli):
 
 
 def test_list_refuses(cli):
-    cli("list", "things").refused("no list 'things'; there are problems, solvers, suites")
+    cli("list", "things").refused("unknown list 'things'; there are problems, solvers, suites")
     cli("list").refused("see `mlsched list --help`")
-    cli("list", "solvers", "--problem", "nope").refused("no problem 'nope'")
+    cli("list", "solvers", "--problem", "nope").refused("unknown problem 'nope'")
 
 
 def test_help_version_and_wrong_commands(cli):

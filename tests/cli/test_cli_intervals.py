@@ -118,7 +118,7 @@ def test_runs_that_cannot_be_compared_are_refused(cli, log, tmp_path):
     files = [tmp_path / f"{name}.json" for name in ("fifo", "srpt")]
     for file in files:
         assert cli("simulate", file.stem, "--trace", log, *CLUSTER, "-o", file).status == 0
-    cli("compare", files[0], files[1]).refused("have no policy in common")
+    cli("compare", files[0], files[1]).refused("do not share a policy")
     cli("compare", files[0], files[0], "--solver", "fifo").refused("--solver: is for stores of benchmarks")
     missing, page = tmp_path / "missing.json", tmp_path / "page.html"
     page.write_text("<html>")
@@ -128,10 +128,10 @@ def test_runs_that_cannot_be_compared_are_refused(cli, log, tmp_path):
         cli("compare", *pair).refused(f"{page}, line 1: is not JSON")
     data = json.loads(files[0].read_text())
     for change, said in (
-        (lambda d: d.pop("runs"), "has no runs"),
-        (lambda d: d["runs"][0].pop("summary"), "runs[0]: makes no sense"),
-        (lambda d: d["runs"][0].update(losses={"jobs": {"at_least": "x"}}), "runs[0]: makes no sense"),
-        (lambda d: d["runs"].append(7), "runs[1]: makes no sense"),
+        (lambda d: d.pop("runs"), "runs are missing"),
+        (lambda d: d["runs"][0].pop("summary"), "runs[0]: is invalid"),
+        (lambda d: d["runs"][0].update(losses={"jobs": {"at_least": "x"}}), "runs[0]: is invalid"),
+        (lambda d: d["runs"].append(7), "runs[1]: is invalid"),
     ):
         changed = json.loads(json.dumps(data))
         change(changed)

@@ -10,24 +10,24 @@ NODES = "name,gpus,partition\na,4,x\n"
 
 #: Mistake -> (the log, the words of the command, the line). {nodes}: a list of nodes.
 MISTAKES = {
-    "no such column": (LOG, ("--read", "gpus=cards"), "there is no column 'cards' for gpus; the columns are submit"),
+    "no such column": (LOG, ("--read", "gpus=cards"), "column 'cards' for gpus is missing; the columns are submit"),
     "no such field": (LOG, ("--read", "gpu=gpus"), "unknown field 'gpu' (did you mean 'gpus'?); there are submit"),
     "a field twice": (
         LOG,
         ("--read", "gpus=gpus,gpus=end"),
         "names a field twice; give --read submit=COLUMN,duration=",
     ),
-    "another unit": (LOG, ("--read", "start=start:weeks"), "there is no unit 'weeks' of start; use one of ms, s, min"),
+    "another unit": (LOG, ("--read", "start=start:weeks"), "unknown unit 'weeks' of start; use one of ms, s, min"),
     "near miss": (
         "submit,elapsed,cpus,gpu_capacity_num\n0,1,2,3\n",
         (),
-        "no column says how many GPUs jobs asked for (there is 'gpu_capacity_num'); give --read gpus=COLUMN, or "
+        "a column with numbers of GPUs is missing (there is 'gpu_capacity_num'); give --read gpus=COLUMN, or "
         "gpus=1 for",
     ),
     "near miss of a time": (
         "queued_time,elapsed,gpus\n0,1,2\n",
         ("--read", "gpus=gpus"),
-        "no column says when jobs were submitted (there is 'queued_time'); give --read submit=COLUMN",
+        "a column with submission times is missing (there is 'queued_time'); give --read submit=COLUMN",
     ),
     "workers or not": (
         "submit,duration,gpus,num_workers\n0,1,1,94\n",
@@ -38,22 +38,22 @@ MISTAKES = {
     "two candidates": (
         "submit,duration,gpu,num_gpus\n0,1,1,1\n",
         (),
-        "columns 'gpu' and 'num_gpus' could both be gpus; say which: give --read gpus=COLUMN, or gpus= for neither",
+        "columns 'gpu' and 'num_gpus' could both be gpus; choose one: give --read gpus=COLUMN, or gpus= for neither",
     ),
     "no header": (
         "0,100,1\n5,70,2\n",
         ("--read", "submit=#1,duration=#2,gpus=#3"),
-        "a row and no names of columns; give --read header=no",
+        "a row, expected names of columns; give --read header=no",
     ),
     "a column number too far": (
         "0,100,1\n",
         ("--read", "header=no,submit=#1,duration=#2,gpus=#7"),
-        "there is no column #7 for gpus; there are 3 columns: #1 to #3",
+        "column #7 for gpus is missing; there are 3 columns: #1 to #3",
     ),
     "another separator": (
         "submit/duration/gpus\n0/1/1\n",
         ("--read", "gpus=1"),
-        "no line of several columns; say what separates them (give --read separator=comma|tab|semicolon|bar|space)",
+        "expected several columns; name their separator (give --read separator=comma|tab|semicolon|bar|space)",
     ),
     "milliseconds": (
         "submit,duration,gpus\n1700000000000,5,1\n",
@@ -88,12 +88,12 @@ MISTAKES = {
     "a free text in sacct": (
         logs.SACCT.replace("COMPLETED|gpu01|0|", "COMPLETED|gpu01|0|a|b", 1),
         (),
-        'as the header has; leave out columns of free text that may hold "|" (JobName, Comment)',
+        'as the header has; leave out columns of free text that may contain "|" (JobName, Comment)',
     ),
     "sacct without GPUs": (
         "JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|1:00:00\n",
         (),
-        "the header has no column 'AllocTRES'; add AllocTRES to sacct's --format, which holds the GPUs",
+        "column 'AllocTRES' is missing in the header; add AllocTRES to sacct's --format, which has the GPUs",
     ),
     "a job too large": (
         "submit,duration,gpus\n0,1,64\n",
@@ -103,14 +103,14 @@ MISTAKES = {
     "an unknown partition": (
         "submit,duration,gpus,partition\n0,1,1,y\n",
         ("--cluster", "{nodes}"),
-        "asks for partition 'y', which no node has; the cluster has x: correct the list of nodes, or run it anywhere",
+        "needs partition 'y', which is missing; the cluster has x: correct the list of nodes, or run it anywhere",
     ),
     "an unnamed class": (
         "submit,duration,gpus,qos\n0,1,1,low\n",
         ("--set", "classes=high/normal"),
         "classes=high/normal: there are jobs of 'low'; name every QoS, the first served first: low",
     ),
-    "classes without priorities": (LOG, ("--set", "classes=log"), "has no priorities; give --read priority=COLUMN"),
+    "classes without priorities": (LOG, ("--set", "classes=log"), "priorities are missing in"),
     "no starts": (
         "submit,duration,gpus\n0,1,1\n",
         ("as-logged",),
@@ -124,10 +124,14 @@ MISTAKES = {
     "a list of nodes without GPUs": (
         LOG,
         ("--cluster", "{odd}"),
-        "no column says how many GPUs or CPUs a node has (there is 'gpu_capacity_num'); give --read-cluster "
+        "a column with numbers of GPUs or CPUs is missing (there is 'gpu_capacity_num'); give --read-cluster "
         "gpus=COLUMN, or gpus= for",
     ),
-    "the log as nodes": (LOG, ("--cluster", "{log}"), "this is a log of jobs, no list of nodes; give one of nodes"),
+    "the log as nodes": (
+        LOG,
+        ("--cluster", "{log}"),
+        "this is a job log (column 'submit'), expected a list of nodes; give a list of nodes",
+    ),
     "a window that ends first": (LOG, ("--from", "2d", "--to", "1d"), "--from 2d --to 1d: ends before it begins; give"),
     "a window in words": (
         LOG,
@@ -137,7 +141,7 @@ MISTAKES = {
     "a date of a log without": (
         LOG,
         ("--from", "2024-03-01"),
-        "2024-03-01: the workload has no dates; give a length of time since the first submit, such as 7d",
+        "2024-03-01: the workload lacks dates; give a length of time since the first submit, such as 7d",
     ),
     "windows too long": (LOG, ("--every", "30d"), " s from --from to --to; give less"),
     "no such grouping": (

@@ -27,11 +27,11 @@ def test_a_pruned_model_says_what_it_leaves_out(cli, instance_file):
 
 def test_wrong_calls_are_refused_in_one_line(cli, instance_file, tmp_path):
     cli("model", instance_file, "-o", tmp_path / "m.txt").refused("m.txt: suffix '.txt', expected one of .mps, .lp")
-    cli("model", instance_file, "--objective", "victims").refused("has no objective 'victims'")
+    cli("model", instance_file, "--objective", "victims").refused("unknown objective 'victims'")
     cli("model", instance_file, "--most-variables", "1").refused(
         "--most-variables: 1, expected 5 for the complete model"
     )
-    cli("fields", "qualitty").refused("no problem 'qualitty' (did you mean 'quality'?)")
+    cli("fields", "qualitty").refused("unknown problem 'qualitty' (did you mean 'quality'?)")
 
 
 def test_fields_have_shapes_and_units(cli):

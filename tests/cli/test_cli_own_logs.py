@@ -76,21 +76,21 @@ def test_what_is_wrong_is_one_line(cli, log, nodes, rules, tmp_path):
     def refused(policy, *words, source=log):
         return cli("simulate", policy, "--trace", source, *words).refused
 
-    refused("fifo", "--read", "submit=x", "--cluster", nodes)("line 1: there is no column 'x' for submit; the columns")
+    refused("fifo", "--read", "submit=x", "--cluster", nodes)("line 1: column 'x' for submit is missing; the columns")
     refused("fifo", *READ, "--cluster", "1x(8gpu)")(
         "1 of 6 jobs ask for 2 tasks of 8 gpu at once", "the first is job 2, 'line-4' of the log; enlarge"
     )
     huge = tmp_path / "huge.csv"
     huge.write_text("submit,duration,gpus\n0,1,1\n1,1,90000000\n")
-    refused("fifo", source=huge)("job 'line-3' asks for 90000000 GPUs or CPUs: jobs must be of at most 100000")
+    refused("fifo", source=huge)("job 'line-3' needs 90000000 GPUs or CPUs, expected at most 100000")
     refused("fifo", *READ, "--jobs", tmp_path / "x.txt")("expected a name ending in .csv or .parquet")
     refused("fifo", *READ, source="synthetic:gangs")("synthetic:gangs: read: options of logs; leave them out")
-    refused("fitgpp", *READ, "--jobs", tmp_path / "x.csv")("runs of preemption have no table of jobs")
+    refused("fitgpp", *READ, "--jobs", tmp_path / "x.csv")("not available for runs of preemption")
     for policy, message in (
         ("no_such_module:rule", "there is neither a solver nor a module 'no_such_module'"),
-        (f"{rules}:nothing", "has no function 'nothing'; define it there"),
-        (f"{rules}:a_number", "has no function 'a_number'"),
-        (f"{rules}:latest_first:depth=3", "has no parameter 'depth'"),
+        (f"{rules}:nothing", "function 'nothing' is missing in"),
+        (f"{rules}:a_number", "function 'a_number' is missing in"),
+        (f"{rules}:latest_first:depth=3", "unknown parameter 'depth'"),
     ):
         refused(policy, *READ, "--cluster", nodes)(message)
     found = cli("simulate", f"{rules}:broken", "--trace", log, *READ, "--cluster", nodes, "--json")

@@ -60,7 +60,9 @@ def test_a_file_of_ours_may_have_any_name(cli, tmp_path):
 
 def test_what_a_file_does_not_say_is_asked_for_in_options(cli, tmp_path):
     (tmp_path / "graph.stg").write_text(STG)
-    cli("solve", tmp_path / "graph.stg").refused("on how many machines; give --read processors=4, say")
+    cli("solve", tmp_path / "graph.stg").refused(
+        "the number of machines is missing; give --read processors=4, for example"
+    )
 
 
 def test_a_plan_is_shown_with_the_names_of_the_file(cli, tmp_path):

@@ -204,7 +204,7 @@ def test_what_does_not_hold_is_refused_by_each_command(cli, log, made, changed, 
         (PRICES, lambda d: d.update(values=[]), "values: expected lists of integers below 2^63, of one length"),
         (PRICES, lambda d: d.update(values=None), "values: expected lists of integers below 2^63, of one length"),
         (PRICES, lambda d: d["values"][0].__setitem__(0, 2**64), "values: expected lists of integers below 2^63"),
-        (SCHEDULE, lambda d: d["wait"].__setitem__(0, 2**70), "expected a list of integers, none beyond 2^53"),
+        (SCHEDULE, lambda d: d["wait"].__setitem__(0, 2**70), "expected a list of integers of at most 2^53"),
         (SCHEDULE, lambda d: d.clear(), "wait: None, expected a list of integers"),
         (SCHEDULE, lambda d: d["wait"].pop(), "expected 10 entries"),
     ],
@@ -269,14 +269,14 @@ def test_another_log_or_cluster_is_refused(cli, log, made, tmp_path):
         assert (checked.status, checked.err.count("\n")) == (1, 1)
         assert f"{folder}: does not hold: it is of another log, cluster or reading" in checked.err
         call = ("simulate", "fifo", "--trace", other, *CLUSTER, "--reference", folder)
-        cli(*call).refused("none of what is to be run")
+        cli(*call).refused("not of this run")
         cli("reference", other, *CLUSTER, "-o", folder).refused("is a reference of another log, cluster or question")
     moved = shutil.copy(log, tmp_path / "moved.csv")
     assert cli("check", folder, "--log", moved, "--json").document["violations"] == [], (
         "where the log lies does not matter"
     )
     wider = ("--cluster", "3x(8gpu)")
-    cli("simulate", "fifo", "--trace", log, *wider, "--reference", folder).refused("none of what is to be run")
+    cli("simulate", "fifo", "--trace", log, *wider, "--reference", folder).refused("not of this run")
     for words in (wider, (*CLUSTER, "--weights", "area"), (*CLUSTER, "--pausing"), (*CLUSTER, "--limit", 5)):
         cli("reference", log, *words, "-o", folder).refused("is a reference of another log, cluster or question")
     assert cli("check", folder, "--log", log, "--json").document["value"] == found["value"]
@@ -291,8 +291,8 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     def refused(*words, source=log, output=new):
         return cli("reference", source, *CLUSTER, "-o", output, "--moves", 5, *words).refused
 
-    refused(output=mine)(f"{mine}: is there, and no reference; give another folder")
-    refused(output=log)(f"{log}: is there, and no reference; give another folder")
+    refused(output=mine)(f"{mine}: exists and is not a reference; give another folder")
+    refused(output=log)(f"{log}: exists and is not a reference; give another folder")
     refused(source=tmp_path / "none.csv")("none.csv: file not found")
     refused("--weights", "gold")("--weights: gold, expected one of jobs, area, urgency, class")
     refused("--time-limit", "-1")("--time-limit: -1.0, expected a number from 0 on")
@@ -304,7 +304,7 @@ def test_wrong_calls_are_one_line(cli, log, made, tmp_path):
     assert [file.name for file in mine.iterdir()] == ["note.txt"]
     assert not new.exists(), "what is refused leaves nothing"
 
-    cli("check", folder).refused("is a reference: check it with --log LOG")
+    cli("check", folder).refused("is a reference; check it with --log LOG")
     cli("check", folder, "--log", tmp_path / "none.csv").refused("none.csv: file not found")
     cli("check", mine, "--log", log).refused(f"{mine}: is not a reference; give --log with a folder that")
     cli("check", new, "--log", log).refused(f"{new}: folder not found; check the path")

@@ -137,7 +137,7 @@ def test_a_policy_of_several_problems_is_told_apart_by_the_workload_or_must_be_s
     """fifo is a rule for preemption and for taskgraph; a log runs as gangs, unless the problem is said."""
     gangs = cli("simulate", "fifo", "--trace", pods, *CLUSTER, "--json").document
     assert "; gangs; shape=log; a pause costs 30 s; movement=anytime; ticks of 60 s" in gangs["source"]
-    cli("simulate", "fifo", "--trace", "synthetic:none").refused("no synthetic workload 'none'; there are")
+    cli("simulate", "fifo", "--trace", "synthetic:none").refused("unknown synthetic workload 'none'; there are")
     graphs = cli("simulate", "fifo", "--trace", "synthetic:mlfs:jobs=4,runs=10", "--json").document
     assert graphs["runs"][0]["summary"]["jobs"] == 4
     path = tmp_path / "w.json"

@@ -87,7 +87,7 @@ def test_real_arrivals(cli, shared_data):
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["tetris", "--trace", "synthetic:nope"], "no synthetic workload 'nope' for placement; there are uniform"),
+        (["tetris", "--trace", "synthetic:nope"], "unknown synthetic workload 'nope' for placement; there are uniform"),
         (["tetris", "--trace", "synthetic:uniform:mean=0"], "mean: 0.0, expected at least 0.5"),
         (
             ["tetris", "--trace", SMALL, "--set", "departure=x"],

@@ -13,8 +13,8 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["fitgp", "--trace", SMALL], "no policy 'fitgp' (did you mean 'fitgpp'?); see `mlsched list solvers`"),
-        (["fifo", "nope", "--trace", SMALL], "no policy 'nope'; see `mlsched list solvers`"),
+        (["fitgp", "--trace", SMALL], "unknown policy 'fitgp' (did you mean 'fitgpp'?); see `mlsched list solvers`"),
+        (["fifo", "nope", "--trace", SMALL], "unknown policy 'nope'; see `mlsched list solvers`"),
         (
             ["fitgpp", "max-rate", "--trace", SMALL],
             "fitgpp of preemption; max-rate of workers: run policies of one problem at a time",
@@ -24,11 +24,11 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
             ["fifo", "cp-sat", "--problem", "preemption", "--trace", SMALL],
             "cp-sat: is exact, expected a time limit for each decision; add --time-limit SECONDS, such as 1",
         ),
-        (["nope", "--trace", SMALL, "--problem", "preemption"], "no solver 'nope' for preemption"),
-        (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
-        (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
+        (["nope", "--trace", SMALL, "--problem", "preemption"], "unknown solver 'nope' for preemption"),
+        (["fifo", "--trace", SMALL, "--problem", "x"], "x is not simulated; there are placement"),
+        (["fitgpp:z=1", "--trace", SMALL], "fitgpp: unknown parameter 'z'"),
         (["fitgpp:fallback=x", "--trace", SMALL], "fallback: 'x', expected one of random, again"),
-        (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q'; there are uniform (placement), "),
+        (["fifo", "--trace", "synthetic:q"], "unknown synthetic workload 'q'; there are uniform (placement), "),
         (["fifo", "--trace", "synthetic:z:jobs=0"], "jobs: 0, expected between 1 and 10000000"),
         (["fifo", "--trace", "synthetic:z:jobs=x"], "jobs: 'x', expected an integer"),
         (["fifo", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are ask_again, asked"),
@@ -40,7 +40,7 @@ CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
         (["fifo", "--trace", SMALL, "--set", "snapshot=0"], "--set: snapshot=0, expected between 1"),
         (["fifo", "--trace", SMALL, "--scheduling-events", "never"], "--scheduling-events: 'never', expected 'events'"),
         (["fifo", "--trace", SMALL, "--record", "2"], "--record: 2.0, expected between 0 and 1"),
-        (["fifo", "--trace", SMALL, "--objective", "x"], "preemption has no objective 'x'"),
+        (["fifo", "--trace", SMALL, "--objective", "x"], "unknown objective 'x' of preemption"),
         (
             ["cp-sat", "--problem", "preemption", "--trace", SMALL, "--time-limit", "-1"],
             "--time-limit: -1.0, expected above 0",

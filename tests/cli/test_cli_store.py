@@ -46,7 +46,7 @@ def test_rows_and_tables_for_others(store, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == {"file": str(one), "rows": 18}
     assert one.read_bytes() == (tmp_path / "rows.csv").read_bytes()
     assert run(["export", str(store), "-o", str(other), "--suite", "tini"]) == 2
-    assert f"--suite 'tini': {store} has no rows of it; it has tiny" in capsys.readouterr().err
+    assert f"--suite: 'tini', expected a suite of {store}: tiny" in capsys.readouterr().err
     assert not other.exists()
 
 
@@ -79,7 +79,7 @@ def test_one_row_again(store, tmp_path, capsys):
         assert run(["rerun", str(store), str(number)]) == 0, capsys.readouterr().err
     capsys.readouterr()
     assert run(["rerun", str(store), "19"]) == 2
-    assert "has no row 19: there are 18" in capsys.readouterr().err
+    assert "row 19, expected at most 18" in capsys.readouterr().err
     forged = tmp_path / "forged.sqlite"
     forged.write_bytes(store.read_bytes())
     changed(forged, "sort_key", read_rows(forged)[0].sort_key - 1, "id = 1")
@@ -125,7 +125,7 @@ def test_shards_and_their_merger(tmp_path, monkeypatch, capsys):
     assert run(["bench", "mine.toml", "--no-confirm", "--shard", "1/2", "--store", "other.sqlite", "--json"]) == 0
     capsys.readouterr()
     assert run(["merge", "2.sqlite", "other.sqlite", "-o", "none.sqlite"]) == 2
-    assert "asked different things of suite mine: confirm true and false; bench both" in capsys.readouterr().err
+    assert "different requests for suite mine: confirm true and false; bench both" in capsys.readouterr().err
     assert run(["bench", "mine.toml", "--shard", "3/2"]) == 2
     assert (
         capsys.readouterr().err == "mlsched: --shard: '3/2', expected I/N with 1 <= I <= N <= 1000000, such as 1/16\n"

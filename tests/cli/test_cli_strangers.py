@@ -111,8 +111,8 @@ def bomb(folder: Path, name: str, data: bytes) -> Path:
 
 
 BOMBS = {
-    "objects": (SCHEDULE, b'{"wait":[' + b"{}," * 20_000_000 + b"{}]}", "holds more than"),
-    "bytes": (SCHEDULE, b'{"wait":[' + b" " * 2**27 + b"]}", "holds more than"),
+    "objects": (SCHEDULE, b'{"wait":[' + b"{}," * 20_000_000 + b"{}]}", "has more than"),
+    "bytes": (SCHEDULE, b'{"wait":[' + b" " * 2**27 + b"]}", "has more than"),
     "deep": (SCHEDULE, b'{"wait":' + b"[" * 200_000, "is not JSON"),
     "lists": (SCHEDULE, b'{"wait":[' + b"[]," * 2_900_000 + b"[]]}", "expected a list of integers"),
     "intervals": (PRICES, b'{"start":0,"step":1,"bits":0,"values":[[' + b"1," * 500_000 + b"1]]}", "at most"),

@@ -72,8 +72,8 @@ def test_lists_of_one_problem(cli):
     assert {e["problem"] for e in cli("list", "solvers", "--problem", "quality", "--json").document["solvers"]} == {
         "quality"
     }
-    cli("list", "suites", "--problem", "quality").refused("--problem: suites are of no single problem")
-    cli("list", "problems", "--problem", "qualty").refused("no problem 'qualty' (did you mean 'quality'?)")
+    cli("list", "suites", "--problem", "quality").refused("--problem: suites do not belong to a problem")
+    cli("list", "problems", "--problem", "qualty").refused("unknown problem 'qualty' (did you mean 'quality'?)")
 
 
 def test_what_is_kept_of_lists_is_what_there_is(tmp_path, monkeypatch):
@@ -135,9 +135,12 @@ def test_messages_name_options_where_there_are_some(message, options, said):
         (["slove"], "No such command 'slove'. Did you mean 'solve'?; see `mlsched --help`"),
         (["collection", "card", "."], "Missing option '--url'; see `mlsched collection card --help`"),
         (["collection", "crad", "."], "see `mlsched collection --help`"),
-        (["generate", "preemptoin"], "no problem 'preemptoin' (did you mean 'preemption'?)"),
-        (["generate", "preemption", "--preset", "smal"], "no preset 'smal' (did you mean 'small'?); there are"),
-        (["list", "solvers", "--problem", "qualiti"], "no problem 'qualiti' (did you mean 'quality'?)"),
+        (["generate", "preemptoin"], "unknown problem 'preemptoin' (did you mean 'preemption'?)"),
+        (
+            ["generate", "preemption", "--preset", "smal"],
+            "unknown preset 'smal' of preemption (did you mean 'small'?); there are",
+        ),
+        (["list", "solvers", "--problem", "qualiti"], "unknown problem 'qualiti' (did you mean 'quality'?)"),
     ],
 )
 def test_a_misspelt_word_gets_the_right_one(cli, arguments, fragment):

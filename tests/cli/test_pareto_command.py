@@ -135,8 +135,8 @@ def test_a_failed_sub_problem_is_status_1_and_keeps_the_points(file, capsys, mon
     ("arguments", "words"),
     [
         (["total_score"], "1 given: a front needs two or more"),
-        (["total_score", "cost"], "no objective 'cost'"),
-        ([*PAIR, "--solver", "fitgpp"], "has no model to enumerate; use cp-sat or highs"),
+        (["total_score", "cost"], "unknown objective 'cost'"),
+        ([*PAIR, "--solver", "fitgpp"], "expected a solver with a model to enumerate; use cp-sat or highs"),
         ([*PAIR, "--method", "guess"], "--method: 'guess', expected one of"),
         ([*PAIR, "--time-limit", "0"], "--time-limit: 0.0, expected above 0"),
         ([*PAIR, "-o", "front.txt"], "front.txt: expected a name ending in .csv (one row per point) or .json"),

@@ -148,7 +148,7 @@ def test_results_are_held_against_what_was_proven():
     assert rule.gap_to(best).share == pytest.approx((best.sort_key - rule.sort_key) / best.sort_key)
     data = rule.to_json()
     assert (data["sense"], data["unit"], data["primary"]) == ("max", "millionths of a job per interval", None)
-    with pytest.raises(mlsched.InvalidInput, match="load-balancing proved no bound"):
+    with pytest.raises(mlsched.InvalidInput, match="the result of load-balancing lacks a bound"):
         best.gap_to(rule)
     other = mlsched.solve(mlsched.generate("placement", preset="small", seed=2), "brute-force")
     with pytest.raises(mlsched.InvalidInput, match="answers another instance"):

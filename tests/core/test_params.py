@@ -125,7 +125,7 @@ def test_numpys_numbers_are_numbers_and_become_pythons():
 
 
 def test_an_unknown_parameter_lists_the_known_ones():
-    with pytest.raises(UnknownName, match="rule: has no parameter 'p'; it has s, P, name, strict"):
+    with pytest.raises(UnknownName, match="rule: unknown parameter 'p'; it has s, P, name, strict"):
         resolve("rule", DECLARED, {"p": 1})
     with pytest.raises(UnknownName, match="it has none"):
         resolve("rule", {}, {"p": 1})

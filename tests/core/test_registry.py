@@ -89,16 +89,16 @@ def test_a_solver_in_a_file_of_another_name_is_found():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(UnknownName, match=r"no problem 'tetris'; there are .*preemption"):
+    with pytest.raises(UnknownName, match=r"unknown problem 'tetris'; there are .*preemption"):
         registry().problem("tetris")
-    with pytest.raises(UnknownName, match="no problem 'tetris'"):
+    with pytest.raises(UnknownName, match="unknown problem 'tetris'"):
         registry().solver("tetris", "fitgpp")
     with pytest.raises(
         UnknownName,
-        match=r"no solver 'fitgp' for preemption \(did you mean 'fitgpp'\?\); there are brute-force, columns, cp-sat",
+        match=r"unknown solver 'fitgp' for preemption \(did you mean 'fitgpp'\?\); there are brute-force, columns",
     ):
         registry().solver("preemption", "fitgp")
-    with pytest.raises(UnknownName, match="no problem"):
+    with pytest.raises(UnknownName, match="unknown problem"):
         registry().available("tetris")
 
 

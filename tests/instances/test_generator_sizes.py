@@ -43,7 +43,7 @@ def test_a_size_of_an_instance(problem, key, value):
     ],
 )
 def test_sizes_that_are_too_much_together(problem, sizes):
-    with pytest.raises(InvalidInput, match="numbers: expected at most 10000000; ask for less"):
+    with pytest.raises(InvalidInput, match="numbers: expected at most 10000000; reduce the size"):
         mlsched.generate(problem, **sizes)
 
 

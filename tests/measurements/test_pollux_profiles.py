@@ -58,7 +58,7 @@ BAD = [
     (PLACED.replace("1,10,1.0", "1,0,1.0"), "local_bsz: '0', expected at least 1"),
     (SCALED.replace("3,4", "5,4"), "num_nodes: '5', expected between 1 and 4"),
     ("placement,local_bsz,step_time,sync_time\n", "there is no row"),
-    ("placement,local_bsz\n1,2\n", "the header has no column 'step_time', 'sync_time'"),
+    ("placement,local_bsz\n1,2\n", "the header lacks 'step_time', 'sync_time'"),
 ]
 
 

@@ -35,7 +35,7 @@ def test_a_run_is_plain_json_and_can_be_checked_from_it(load, rule):
 
 
 def test_a_problem_without_a_bound_says_so():
-    with pytest.raises(InvalidInput, match="none is known for runs of quality; taskgraph, preemption and rounds have"):
+    with pytest.raises(InvalidInput, match="not available for runs of quality; use taskgraph, preemption or rounds"):
         _ = api.simulate(api.workload("synthetic:table1", jobs=3, load=0.3), "slaq").bound
 
 

@@ -116,7 +116,7 @@ def test_times_in_words(run) -> None:
     assert moment(jobs, "2h") == 7200
     assert moment(jobs, "2024-03-01T10:00:00") == 7200
     assert moment(jobs, "2024-03-02") == 16 * 3600
-    with pytest.raises(InvalidInput, match=r"\+01:00: the log's dates have no zone; leave it out"):
+    with pytest.raises(InvalidInput, match=r"\+01:00: the log's dates lack a time zone; leave it out"):
         moment(jobs, "2024-03-01T10:00:00+01:00")
     assert moment(jobs.replace(clock=3), "2024-03-01T10:00:00+01:00") == 3600
     assert moment(jobs.replace(clock=3), "2024-03-01T10:00:00") == 7200, "of UTC"
@@ -127,7 +127,7 @@ def test_times_in_words(run) -> None:
     ):
         with pytest.raises(InvalidInput, match=message.replace("(", r"\(").replace(")", r"\)")):
             moment(jobs, text)
-    with pytest.raises(InvalidInput, match="2024-03-01: the workload has no dates; give a length of time since"):
+    with pytest.raises(InvalidInput, match="2024-03-01: the workload lacks dates; give a length of time since"):
         moment(mlsched.workload("synthetic:gangs:jobs=3"), "2024-03-01")
     with pytest.raises(InvalidInput, match="from 5 s to 5 s: must end after it begins"):
         Window(5, 5)

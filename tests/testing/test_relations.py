@@ -63,7 +63,7 @@ def test_the_rank_comes_first():
 def test_of_a_rule_one_may_ask_what_it_is_meant_to_keep():
     report = check_metamorphic_relations("fifo", "preemption", relations=["no limit"], examples=10)
     assert report.outcomes["no limit"].count == 10
-    with pytest.raises(InvalidInput, match="preemption has no 'x'; there are relabelled"):
+    with pytest.raises(InvalidInput, match="'x' is unknown for preemption; there are relabelled"):
         check_metamorphic_relations("fifo", "preemption", relations=["x"])
 
 

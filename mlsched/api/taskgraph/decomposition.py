@@ -73,7 +73,7 @@ def decompose(run: Run, references: Iterable[Reference] = ()) -> Decomposition:
 def _checked_worlds(run: Run) -> list[World]:
     worlds = steps.worlds(run)
     if findings := run.lint():
-        raise InvalidInput(f"{run.solver}: no parts, since the log cannot have been so: {findings[0]}")
+        raise InvalidInput(f"{run.solver}: the log is impossible, so its gap cannot be split: {findings[0]}")
     return worlds
 
 

@@ -223,7 +223,7 @@ def _claim_in(target: Path, workload: Jobs, pausing: bool, weights: str) -> Refe
     if not (target / files.MANIFEST).exists():
         # Prices or a schedule without a manifest are the remains of an aborted write: the reference is computed again.
         if target.exists() and (not target.is_dir() or {entry.name for entry in target.iterdir()} - files.UNFINISHED):
-            raise InvalidInput(f"{target}: is there, and no reference; give another folder")
+            raise InvalidInput(f"{target}: exists and is not a reference; give another folder")
         return None
     claim = files.claimed(target)
     same = (claim.workload_hash, claim.pausing, claim.weights) == (proof.identity(workload), pausing, weights)

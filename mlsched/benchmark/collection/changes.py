@@ -56,7 +56,7 @@ def add(folder: Path, instance: Instance, result: Result, by: str) -> EntryChang
     if result.instance_hash != instance.hash:
         raise InvalidInput(f"the result answers instance {result.instance_hash[:12]}, not {instance.hash[:12]}")
     if result.plan is None or result.sort_key is None:
-        raise InvalidInput(f"the result is '{result.status}' and has no plan")
+        raise InvalidInput(f"the result is '{result.status}', expected a plan")
     return _enter_plan(folder, instance, result.objective, result.plan, result.sort_bound, result.evidence, by)
 
 
@@ -119,7 +119,7 @@ def _standing_bound(before: Entry | None, value: int | float) -> tuple[int | flo
         return before.bound, None
     if before.evidence == "certified" and not certificate_fault(before):
         raise InvalidInput(
-            f"{before.path.name}: the value {value} is better than the bound {before.bound}, whose certificate holds: "
+            f"{before.path.name}: the value {value} is better than the bound {before.bound} with a valid certificate: "
             "judge and checker contradict each other; please report it"
         )
     return None, before.bound

@@ -96,7 +96,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     path = folder / "collection.json"
     if not path.is_file():
         raise InvalidInput(
-            f"{shown_path(folder)}: has no collection.json; `mlsched collection make` writes a collection"
+            f"{shown_path(folder)}: collection.json is missing; `mlsched collection make` writes a collection"
         )
     data = read_json(path)
     check_header(path, data, {KIND: VERSION})
@@ -135,7 +135,7 @@ def read_instance(path: Path) -> Instance:
         raise InvalidFile(f"{shown_path(path)}: is missing; it is the instance of the entries of its name")
     instance = load(path)
     if not isinstance(instance, Instance) or path.stem != instance.hash[:DIGITS]:
-        raise InvalidFile(f"{shown_path(path)}: holds something else than its name says")
+        raise InvalidFile(f"{shown_path(path)}: its content does not match its name")
     return instance
 
 
@@ -154,7 +154,7 @@ def _parse_entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
         raise InvalidInput(f"an entry has exactly {', '.join(FIELDS)}")
     if data["instance_hash"] != instance.hash:
         raise InvalidInput(
-            f"is for instance {shorten(ascii(data['instance_hash']), 20)}; the file beside it holds another"
+            f"is for instance {shorten(ascii(data['instance_hash']), 20)}; the file beside it is another instance"
         )
     if data["evidence"] is not None and data["evidence"] not in get_args(Evidence):
         shown = shorten(ascii(data["evidence"]))

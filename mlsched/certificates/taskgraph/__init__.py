@@ -43,7 +43,7 @@ def formulas(objective: str, instance: Instance, plan: Timetable) -> list[Formul
 
 def _refuse_unsupported(instance: Instance) -> None:
     if instance.now or instance.finished.any() or len(instance.fixed_task):
-        raise InvalidInput("certify: takes task graphs from their start only: now = 0, nothing finished, nothing fixed")
+        raise InvalidInput("certify: takes task graphs from their start only: now = 0, without finished or fixed tasks")
     if instance.gpu_unit:
         raise InvalidInput("certify: takes GPUs of a node as one pool only: gpu_unit = 0")
 

@@ -35,7 +35,7 @@ def checked_reference(folder: Path, workloads: list[Any]) -> Reference:
     )
     if workload is None:
         raise InvalidInput(
-            f"--reference {folder}: is of {claim.source} on {claim.cluster}, none of what is to be run; "
+            f"--reference {folder}: is of {claim.source} on {claim.cluster}, not of this run; "
             "`mlsched reference` makes one with the same options"
         )
     faults = api.check_reference(folder, workload)[2]

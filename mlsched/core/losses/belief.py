@@ -92,7 +92,7 @@ def believe(window: Window, at: FloatArray) -> Belief:
     if (window.lengths < MIN_LOSSES).any():
         job = int((window.lengths < MIN_LOSSES).argmax())
         raise InvalidInput(
-            f"losses[{job}]: has {window.lengths[job]}, expected at least {MIN_LOSSES} to say how sure one is"
+            f"losses[{job}]: has {window.lengths[job]}, expected at least {MIN_LOSSES} to estimate a spread"
         )
     return (
         _compute_belief(window, at) if window.losses.size > _CACHE_LIMIT else _cached_belief(_PredictionKey(window, at))

@@ -57,7 +57,7 @@ class Forecast:
                 f"k: has shape {at.shape}, expected ({len(self.last_loss)},) or ({len(self.last_loss)}, m)"
             )
         if np.isnan(at).any():
-            raise InvalidInput("k: holds NaN; every iteration must be a number")
+            raise InvalidInput("k: NaN, expected the number of an iteration")
         shape = (-1,) + (1,) * (at.ndim - 1)
         now, loss = self.last_iteration.reshape(shape), self.last_loss.reshape(shape)
         return np.where(at <= now, loss, np.minimum(self.fits.at(at), loss))
@@ -134,7 +134,7 @@ class Predictor(ValidatedFields):
         """Forecast from packed histories; arguments as in `fit`."""
         sublinear, unknown = _families(families, len(window))
         if warm is not None and len(warm) != len(window):
-            raise InvalidInput(f"warm: holds {len(warm)} jobs, expected {len(window)}; reorder with Fits.take")
+            raise InvalidInput(f"warm: has {len(warm)} jobs, expected {len(window)}; reorder with Fits.take")
         low, high = self._bounds(window, targets)
 
         def fit_part(part: Mask) -> Fits:
@@ -161,7 +161,7 @@ class Predictor(ValidatedFields):
             hint = np.asarray(targets, dtype=np.float64)
             if hint.shape != lowest.shape or np.isinf(hint).any():
                 raise InvalidInput(
-                    f"targets: has shape {hint.shape}, expected ({len(lowest)},), finite or NaN for none"
+                    f"targets: has shape {hint.shape}, expected ({len(lowest)},), finite, or NaN without a target"
                 )
             hinted = hint < window.last_loss  # False for NaN
             low, high = np.where(hinted, hint, low), np.where(hinted, hint, high)
@@ -173,7 +173,7 @@ def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
     if len(families) != jobs:
         raise InvalidInput(f"families: has {len(families)} entries, expected {jobs}, one per job")
     if unknown_names := sorted(set(families).difference(FAMILIES)):
-        raise InvalidInput(f"families: holds {unknown_names[0]!r}, expected one of {', '.join(FAMILIES)}")
+        raise InvalidInput(f"families: {unknown_names[0]!r}, expected one of {', '.join(FAMILIES)}")
     names = np.array(families, dtype="U11")
     return names != "superlinear", names == "unknown"
 

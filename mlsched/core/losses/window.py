@@ -93,7 +93,7 @@ class Window:
             if invalid.any():
                 job = int(invalid.any(axis=0).argmax())
                 value = values[invalid[:, job].argmax(), job]
-                raise InvalidInput(f"{name}[{job}]: holds {value}, expected finite and at most 1e300 in magnitude")
+                raise InvalidInput(f"{name}[{job}]: {value}, expected finite and at most 1e300 in magnitude")
         not_increasing = (np.diff(self.iterations, axis=0) <= 0) & self.observed[:-1]
         if not_increasing.any():
             job = int(not_increasing.any(axis=0).argmax())

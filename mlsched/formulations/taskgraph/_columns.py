@@ -81,7 +81,7 @@ def columns(layout: Layout, j: int, ends_at: Sequence[int], sent_at: Sequence[in
     """
     tasks = layout.tasks_of[j]
     if any(k in layout.fixed for k in tasks):
-        raise TooLarge(f"moulded: job {j} has runs under way; a gang starts as a whole: use cp-sat")
+        raise TooLarge(f"moulded: job {j} has runs under way; a gang starts together: use cp-sat")
     count = int(np.prod([float(len(layout.allowed[k])) for k in tasks]))
     if count > MOST_PLACEMENTS:
         raise TooLarge(f"moulded: job {j} has {count} placements, more than {MOST_PLACEMENTS}: use cp-sat")

@@ -234,7 +234,7 @@ def _random_task(state: State, rng: np.random.Generator) -> tuple[int, int, int]
     for j, w, p in state.hosts[s]:
         if j == job:
             return s, job, (0 if rng.random() * (w + p) < w else 1)
-    raise AssertionError("a server hosts what `on` says")
+    raise AssertionError("a server hosts the jobs of `on`")
 
 
 def _propose_relocation(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:

@@ -24,7 +24,7 @@ class Inner:
     ) -> None:
         self.found, defaults = registry().solver("taskgraph", name)
         if self.found.called != "online" or self.found.rule is None or "rule" in self.found.parameters:
-            raise InvalidInput(f"rule: {name!r}, expected a rule that answers a snapshot and has no rule inside")
+            raise InvalidInput(f"rule: {name!r}, expected a rule for snapshots without an inner rule")
         self._rng, self._memory, self._parameters = rng, memory, defaults | (parameters or {})
 
     def ask(self, snapshot: Snapshot, last: IntArray) -> tuple[Round, Any]:

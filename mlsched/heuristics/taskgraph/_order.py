@@ -131,7 +131,7 @@ class Order:
         if problem != "taskgraph":
             raise InvalidInput(f"{name}: is an order of jobs, expected a scheduler of {problem}; use it with taskgraph")
         if params:
-            raise InvalidInput(f"{name}: has parameter '{next(iter(params))}', expected none; write it into the key")
+            raise InvalidInput(f"{name}: does not take parameter '{next(iter(params))}'; write it into the key")
         return Solver(
             name,
             problem,

@@ -71,6 +71,6 @@ def _look_ahead_duals(instance: Instance, cost: IntArray, able: IntArray, greed:
     order = [*arrivals, *(e for e in shared_order(data, greed) if e[0] != ARRIVE)]
     incumbent = solve_order(lp, order)
     if incumbent is None:
-        raise BackendError("lp-mpc: highs found no schedule for an order that has one")
+        raise BackendError("lp-mpc: highs did not find the schedule of a feasible order")
     incumbent = descend(lp, incumbent, lambda: lp.orders > swaps)
     return np.asarray(np.maximum(incumbent.work, 0.0) * alone)

@@ -88,7 +88,7 @@ def read_gavel(
     alone = {name: rate_of(path, entry.get("null", 0)) for (name, n), entry in table.items() if n == scale_factor}
     types = tuple(sorted(name for name, rate in alone.items() if rate > 0))
     if not types:
-        raise InvalidInput(f"scale_factor = {scale_factor}: {path} has no such job types for {gpu}")
+        raise InvalidInput(f"scale_factor = {scale_factor}: such job types are missing in {path} for {gpu}")
     position = {name: t for t, name in enumerate(types)}
     sigma = np.full((len(types), len(types)), -1, dtype=np.int64)
     apart = np.zeros_like(sigma)

@@ -101,7 +101,7 @@ class Instance(contract.Instance):
 
     def check(self) -> None:
         if not len(self.server_capacity):
-            raise InvalidInput("server_capacity: has no server, expected at least one")
+            raise InvalidInput("server_capacity: 0 servers, expected at least one")
         types = len(self.types)
         for name in ("run_type", "job_type"):
             _refuse_first_of(

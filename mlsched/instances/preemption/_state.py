@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.instances.preemption.demand import BE_DEMAND, NODE, TE_DEMAND, draw_demand
@@ -70,8 +71,8 @@ def asking(
                     return hosts, needs, cluster.free, demand
         cluster.leave(rng)
     raise InvalidInput(
-        f"jobs = {jobs}: no TE job asked while so many BE jobs ran; first fit keeps about {cluster.best_effort} on "
-        f"{nodes} nodes: ask for as many, or use fill=packed"
+        f"jobs = {jobs}: first fit keeps about {count_of(cluster.best_effort, 'BE job')} on {count_of(nodes, 'node')} "
+        "while a TE job waits; draw as many, or use fill=packed"
     )
 
 

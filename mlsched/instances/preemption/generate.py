@@ -113,9 +113,7 @@ def _packed_nodes(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tu
     for j in range(jobs):
         roomy = np.flatnonzero((remaining >= MINIMAL).all(axis=1))
         if roomy.size == 0:
-            raise InvalidInput(
-                f"jobs = {jobs}: {len(capacity)} nodes are full after {j}; ask for fewer jobs or more nodes"
-            )
+            raise InvalidInput(f"jobs = {jobs}: {len(capacity)} nodes are full after {j}; use fewer jobs or more nodes")
         if not (remaining[hosts[j]] >= MINIMAL).all():
             hosts[j] = rng.choice(roomy)
         demands[j] = np.minimum(demands[j], remaining[hosts[j]])

@@ -70,7 +70,7 @@ class Instance(contract.Instance):
                 object.__setattr__(self, name, _empty_table())
         widest = self.gain.shape[1] - 1
         if widest < 0:
-            raise InvalidInput("gain: has no column, expected one for each number of cores from 0 on")
+            raise InvalidInput("gain: 0 columns, expected one for each number of cores from 0 on")
         if self.reserved > self.cores:
             raise InvalidInput(f"reserved: {self.reserved}, expected at most {self.cores} (cores)")
         refuse_first(self.most > widest, "most", self.most, f"expected at most {widest} (the last column of gain)")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def jobs(record: Any) -> None:
     """Check that a node exists, and that a job's least iterations do not exceed its most."""
     if not len(record.node_capacity):
-        raise InvalidInput("node_capacity: has no node, expected at least one")
+        raise InvalidInput("node_capacity: 0 nodes, expected at least one")
     minimum = record.min_iterations
     refuse_first(minimum > record.max_iterations, "min_iterations", minimum, "expected at most max_iterations")
 
@@ -45,7 +45,7 @@ def grouped(name: str, owner: IntArray, owners: int, what: str) -> None:
     refuse_first(back, name, owner, f"expected at least the entry before it: tasks come {what} by {what}")
     lacking = np.flatnonzero(np.bincount(owner, minlength=owners) == 0)
     if lacking.size:
-        raise InvalidInput(f"{name}: {what} {lacking[0]} has no task; every {what} must have one")
+        raise InvalidInput(f"{name}: {what} {lacking[0]} has 0 tasks, expected at least one")
 
 
 def edges(record: Instance | Snapshot) -> None:
@@ -99,4 +99,4 @@ def _refuse_cycle(count: int, tails: list[int], heads: list[int]) -> None:
                 ready.append(v)
     if len(ready) < count:
         stuck = next(v for v in range(count) if waiting[v])
-        raise InvalidInput(f"edge_to: task {stuck} waits for itself through edges of lag 0; they must form no cycle")
+        raise InvalidInput(f"edge_to: task {stuck} waits for itself through edges of lag 0; remove the cycle")

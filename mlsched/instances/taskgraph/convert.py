@@ -168,7 +168,7 @@ class _Reader:
     def _read_task_row(self, where: str, attributes: Mapping[str, Any]) -> None:
         self._refuse_unknown(where, attributes, ("duration", "demand", "eligible", "name", *OF_TASK))
         if "duration" not in attributes:
-            raise InvalidInput(f"{where}: has no 'duration'; give its ticks")
+            raise InvalidInput(f"{where}: 'duration' is missing; give its ticks")
         self.tasks["duration"].append(as_int(f"{where}: duration", attributes["duration"]))
         for key, default in OF_TASK.items():
             self.tasks[key].append(as_int(f"{where}: {key}", attributes.get(key, default)))

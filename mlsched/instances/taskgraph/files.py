@@ -32,7 +32,7 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
     predecessors. Tasks keep their numbers, the dummies included.
     """
     if processors == 0:
-        raise InvalidInput(f"{path}: a task graph does not say on how many machines; give processors=4, say")
+        raise InvalidInput(f"{path}: the number of machines is missing; give processors=4, for example")
     check_range("processors", processors, 1, MOST)
     lines = _Lines(path)
     count = lines.next_integers("the number of tasks", 1)[0]

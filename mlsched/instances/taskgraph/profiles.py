@@ -57,13 +57,13 @@ def _read_archive(path: str | os.PathLike[str]) -> dict[str, Any]:
         for member in archive:
             size += member.size
             if size > MOST_BYTES:
-                raise InvalidFile(f"{shown_path(path)}: holds more than {MOST_BYTES} bytes; give profiles")
+                raise InvalidFile(f"{shown_path(path)}: has more than {MOST_BYTES} bytes; give profiles")
             stream = archive.extractfile(member) if member.isfile() else None
             if stream is not None and member.name.endswith((".txt", ".json")):
                 text = stream.read().decode("utf-8")
                 profiles[member.name] = _parse_profile(f"{shown_path(path)}::{member.name}", text)
     if not profiles:
-        raise InvalidFile(f"{path}: holds no .txt and no .json file, expected profiles")
+        raise InvalidFile(f"{path}: expected a folder of profiles (.txt or .json)")
     return profiles
 
 
@@ -170,7 +170,7 @@ def job_graph(
 
     check_range("parts", parts, 1)
     if not len(profile):
-        raise InvalidInput("profile: has no layer")
+        raise InvalidInput("profile: 0 layers, expected at least one")
     order = list(nx.lexicographical_topological_sort(profile, key=str))
     total = sum(profile.nodes[v]["time"] for v in order)
     piece: dict[Any, int] = {}

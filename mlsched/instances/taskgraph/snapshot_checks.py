@@ -42,7 +42,7 @@ def _check_jobs(snapshot: Snapshot) -> None:
         values = getattr(snapshot, name)
         refuse_first(values >= len(rows), name, values, f"expected below {len(rows)} ({what})")
     if len(snapshot.arrival) and not snapshot.accuracy.shape[1]:
-        raise InvalidInput("accuracy: has no column, expected at least one")
+        raise InvalidInput("accuracy: 0 columns, expected at least one")
     last, now = snapshot.stop_after, snapshot.now
     refuse_first(snapshot.finished >= last, "finished", snapshot.finished, "expected below stop_after")
     refuse_first(last > snapshot.max_iterations, "stop_after", last, "expected at most max_iterations")

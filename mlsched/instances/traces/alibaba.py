@@ -107,7 +107,7 @@ def read_node_list(text: Text) -> Nodes:
         gpus.append(text.whole("gpu", gpu))
         models.append(text.label("model", model, empty=not gpus[-1]))
     if not ids:
-        text.fail("there are no rows below the header", "give a file with nodes")
+        text.fail("rows below the header are missing", "give a file with nodes")
     return Nodes(
         ids=tuple(ids),
         cpu_milli=np.array(cpus, dtype=np.int64),

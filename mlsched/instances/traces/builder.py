@@ -187,7 +187,7 @@ class TraceBuilder:
         if texts is None:
             row = {**COLUMNS, **columns}
             if len(row) > len(COLUMNS):
-                raise TypeError(f"no column {next(name for name in columns if name not in COLUMNS)!r} of a trace")
+                raise TypeError(f"unknown column {next(name for name in columns if name not in COLUMNS)!r} of a trace")
             texts, others = _TEXTS(row), array("q", _OTHER_NUMBERS(row))
             if not row["after"]:
                 texts = self._known.setdefault(texts, texts)

@@ -148,17 +148,17 @@ def check_log(place: Place, header: Sequence[str], columns: dict[str, Column], r
     there = f"; the columns are {_header_text(header)}"
     if "submit" not in columns:
         place.fail(
-            f"no column says when jobs were submitted{near(header, 'submit', columns)}", f"read submit=COLUMN{there}"
+            f"a column with submission times is missing{near(header, 'submit', columns)}", f"read submit=COLUMN{there}"
         )
     if "duration" not in columns and not {"start", "end"} <= set(columns):
         hint = near(header, "duration", columns)
         place.fail(
-            f"no column says how long jobs ran{hint}", f"read duration=COLUMN, or start=COLUMN,end=COLUMN{there}"
+            f"a column with run times is missing{hint}", f"read duration=COLUMN, or start=COLUMN,end=COLUMN{there}"
         )
     hint = near(header, "gpus", columns) if "gpus" not in read else ""
     if "gpus" not in columns and ("cpus" not in columns or hint):
         remedy = "read gpus=COLUMN, or gpus=1 for one each" + (", or gpus= for none" if "cpus" in columns else "")
-        place.fail(f"no column says how many GPUs jobs asked for{hint}", f"{remedy}{there}")
+        place.fail(f"a column with numbers of GPUs is missing{hint}", f"{remedy}{there}")
     workers = columns.get("workers")
     if workers is not None and workers.guessed and "gpus" in columns:
         gpus = columns["gpus"].name or "gpus"
@@ -188,16 +188,16 @@ def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
     if name not in header and (match := re.fullmatch(r"#([0-9]{1,6})", name)):
         if not 1 <= int(match[1]) <= len(header):
             place.fail(
-                f"there is no column {name} for {field}", f"there are {len(header)} columns: #1 to #{len(header)}"
+                f"column {name} for {field} is missing", f"there are {len(header)} columns: #1 to #{len(header)}"
             )
         name = header[int(match[1]) - 1]
     if unit and unit not in units:
         there = f"use one of {', '.join(units)}" if units else "it has none: leave it out"
-        place.fail(f"read {field}={spec}: there is no unit {shown(unit)} of {field}", there)
+        place.fail(f"read {field}={spec}: unknown unit {shown(unit)} of {field}", there)
     if name not in header:
         if (value := _constant(field, name)) is not None:
             return Column(field, "", unit or _default_unit(place, field, name), constant=value)
-        place.fail(f"there is no column {shown(name)} for {field}", f"the columns are {_header_text(header)}")
+        place.fail(f"column {shown(name)} for {field} is missing", f"the columns are {_header_text(header)}")
     return Column(field, name, unit or _unit_of_name(field, name) or _default_unit(place, field, name))
 
 
@@ -222,7 +222,7 @@ def guessed(place: Place, columns: Sequence[tuple[str, str]], field: str, names:
     those = [column for column, name in columns if name in names]
     if len(those) > 1:
         both = " and ".join(map(shown, those[:2]))
-        place.fail(f"columns {both} could both be {field}", f"say which: read {field}=COLUMN, or {field}= for neither")
+        place.fail(f"columns {both} could both be {field}", f"choose one: read {field}=COLUMN, or {field}= for neither")
     if not those:
         return None
     name = those[0]
@@ -258,7 +258,7 @@ def _unit_of_name(field: str, name: str) -> str:
 
 def _default_unit(place: Place, field: str, name: str) -> str:
     if field == "memory":
-        place.fail(f"column {shown(name)} does not say its unit", f"read memory={name}:gib (or {', '.join(MEMORIES)})")
+        place.fail(f"column {shown(name)} lacks a unit", f"read memory={name}:gib (or {', '.join(MEMORIES)})")
     return "s" if field in POINTS or field in SPANS else "whole" if field in COUNTED else ""
 
 

@@ -80,7 +80,7 @@ def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[
             for info in archive:
                 size += info.size
                 if size > MAX_ARCHIVE:
-                    raise InvalidFile(f"{name}: holds more than {MAX_ARCHIVE} bytes; give an archive of logs")
+                    raise InvalidFile(f"{name}: has more than {MAX_ARCHIVE} bytes; give an archive of logs")
                 if not info.isfile() or not pattern.fullmatch(info.name):
                     continue
                 inside = f"{name} :: {info.name if info.name.isprintable() else ascii(info.name)}"
@@ -93,7 +93,7 @@ def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise InvalidFile(f"{name}: the archive cannot be read ({error}); fetch the file again") from None
     if not count:
-        raise InvalidFile(f"{name}: the archive has no member like {pattern.pattern}; give one that has")
+        raise InvalidFile(f"{name}: a member like {pattern.pattern} is missing; give another archive")
 
 
 def _is_tar_archive(path: str | os.PathLike[str]) -> bool:
@@ -133,7 +133,7 @@ class Points:
     def build(self, name: str, workload: str) -> Curve:
         """Build the curve; a file without rows is rejected."""
         if not self._rows:
-            self._text.fail("the file holds no observations", "give a file with rows")
+            self._text.fail("the file has no observations", "give a file with rows")
         columns = np.array(self._rows, dtype=np.float64).T
         columns.flags.writeable = False
         return Curve(name, workload, columns[0], columns[1], columns[2] if len(columns) > 2 else None)
@@ -146,4 +146,4 @@ def parts(path: str) -> tuple[str, ...]:
 
 def unknown_columns(text: Text, header: tuple[str, ...], wanted: str) -> InvalidFile:
     """Return the error for a header without the columns of a format."""
-    return InvalidFile(f"{text.name}, line 1: the header {shown(','.join(header))} has no column {wanted}; give one")
+    return InvalidFile(f"{text.name}, line 1: the header {shown(','.join(header))} lacks column {wanted}; give one")

@@ -39,7 +39,7 @@ def read_failures(path: str | os.PathLike[str], clock: int) -> list[Failure]:
         text.line += 1
         columns = columns_of(text, header, {}, NAMES)
         if lacking := [field for field in ("node", "from") if field not in columns]:
-            text.fail(f"no column says {lacking[0]!r}", "name its columns node, from, to")
+            text.fail(f"column {lacking[0]!r} is missing", "name its columns node, from, to")
         text.line -= 1
         names = [column.name for column in columns.values()]
         place = {field: names.index(column.name) for field, column in columns.items()}

@@ -32,7 +32,7 @@ def json_entries(text: Text) -> Iterator[dict[str, object]]:
         cursor.skip_character(",")
     cursor.skip_character("]")
     if char := cursor.peek_character():
-        cursor.fail(f"found {shown(char)} after the list, expected nothing there")
+        cursor.fail(f"found {shown(char)} after the list, expected the end of the file")
 
 
 class _Cursor:
@@ -66,7 +66,7 @@ class _Cursor:
         """Step over `char`."""
         if (actual := self.peek_character()) != char:
             self.fail(
-                f"found {shown(actual)}, expected {char!r}" if actual else f"the list ends too early: no {char!r}"
+                f"found {shown(actual)}, expected {char!r}" if actual else f"the list ends too early, expected {char!r}"
             )
         self._at += 1
 

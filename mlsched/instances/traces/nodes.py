@@ -38,14 +38,14 @@ def read(text: Text, given: Given) -> Nodes:
     for field in ("submit", "start", "end", "duration"):
         if (column := guessed(text, plain, field, columns.NAMES[field])) is not None:
             text.fail(
-                f"has a column {shown(column.name)}: this is a log of jobs, no list of nodes", "give one of nodes"
+                f"this is a job log (column {shown(column.name)}), expected a list of nodes", "give a list of nodes"
             )
     fields = columns_of(text, header, given.fields, NAMES)
     hint = near(header, "gpus", fields) if "gpus" not in given.fields else ""
     if "gpus" not in fields and ("cpus" not in fields or hint):
         none = ", or gpus= for none" if "cpus" in fields else ""
         text.fail(
-            f"no column says how many GPUs or CPUs a node has{hint}",
+            f"a column with numbers of GPUs or CPUs is missing{hint}",
             f"give --read-cluster gpus=COLUMN{none}, or name its columns name, gpus, cpus, memory_gib, count",
         )
     text.line -= 1
@@ -70,7 +70,7 @@ def read(text: Text, given: Given) -> Nodes:
         models += [text.label("model", row.get("model", ""), empty=True)] * count
         partitions += [text.label("partition", row.get("partition", ""), empty=True)] * count
     if not ids:
-        text.fail("there are no rows below the header", "give a file with nodes")
+        text.fail("rows below the header are missing", "give a file with nodes")
     if len(set(ids)) != len(ids):
         twice = next(name for name in ids if ids.count(name) > 1)
         text.fail(f"node {shown(twice)} is there twice", "give each node a name of its own")

@@ -285,7 +285,7 @@ class _Reader:
             other = self.low[1] if here == self.high else self.high[1]
             years = (self.high[0] - self.low[0]) / (365.25 * TIMES["d"])
             self.place.fail(
-                f"{self.columns['submit'].name} lies {years:.0f} years from that of {other}", "write all in one unit"
+                f"{self.columns['submit'].name} is {years:.0f} years from the value in {other}", "write all in one unit"
             )
 
     def notes(self, jobs: TraceBuilder) -> list[str]:

@@ -161,8 +161,8 @@ def fetch(name: str, *, mirror: str | None = None) -> list[Path]:
             if "hash" not in str(error):
                 raise InvalidInput(f"{address}: is not an address that can be fetched; write https://...") from None
             raise InvalidFile(
-                f"{address}: is another file than the catalogue's (SHA-256 {file.sha256[:12]}...); nothing was kept: "
-                "fetch again, or report it where the address is the catalogue's"
+                f"{address}: is not the catalogue's file (SHA-256 {file.sha256[:12]}...), so it was deleted: "
+                "fetch again, or report it if the address is the catalogue's"
             ) from None
         except OSError as error:
             raise InvalidFile(f"{folder() / name}: cannot be written ({error.strerror}); set MLSCHED_CACHE") from None

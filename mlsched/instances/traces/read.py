@@ -78,7 +78,7 @@ def read_trace(
     if format is not None and format not in _FORMATS:
         raise UnknownName(f"trace format {format!r} does not exist; use one of {', '.join(FORMATS)}")
     if format is not None and read is not None:
-        raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
+        raise InvalidInput(f"read: is for logs of unknown formats, not for {format}; leave one of them out")
     settings = parse(read or {})
     of_slurm = [name for name, value in (("log_cluster", log_cluster), ("log_shards", log_shards)) if value]
     jobs = TraceBuilder(limit, strict=strict, options=LogOptions(log_cluster, int(log_shards)))
@@ -131,11 +131,11 @@ def _read_own_text(text: Text, given: Given, jobs: TraceBuilder) -> Trace:
     text.line += 1
     if len(header) < 2:
         text.fail(
-            f"begins with {shown(text.head.rstrip())}, no line of several columns",
-            f"say what separates them (read separator={'|'.join(SEPARATORS)})",
+            f"begins with {shown(text.head.rstrip())}, expected several columns",
+            f"name their separator (read separator={'|'.join(SEPARATORS)})",
         )
     if given.header and all(re.fullmatch(r"[0-9.:\-+TZ ]*", name) for name in header):
-        text.fail(f"begins with {shown(text.head.rstrip())}, a row and no names of columns", "read header=no")
+        text.fail(f"begins with {shown(text.head.rstrip())}, a row, expected names of columns", "read header=no")
     fields = columns_of(text, header, given.fields)
     check_log(text, header, fields, given.fields)
     text.line -= 1
@@ -158,7 +158,7 @@ def _unread_columns(header: Sequence[str], columns: Mapping[str, Any]) -> tuple[
 def _refuse_empty_log(place: Text | Frame, jobs: TraceBuilder) -> None:
     """Refuse a log without a job that ran."""
     if not jobs.rows:
-        place.fail("the file holds no jobs" if isinstance(place, Text) else "holds no jobs", "give a file with rows")
+        place.fail("the file has no jobs" if isinstance(place, Text) else "has no jobs", "give a file with rows")
     if not len(jobs):
         reasons = ", ".join(f"{reason}: {count}" for reason, count in jobs.dropped.items())
         place.fail(f"no job has a run time ({reasons})", "give a trace of jobs that ran")
@@ -211,7 +211,7 @@ def _detect_format(text: Text) -> TraceFormat | None:
             text.fail("this is a node list, not a trace of jobs", "read it with read_nodes")
         text.fail(
             "is not the header of a known log format",
-            "say which column is what: --read submit=COLUMN,duration=COLUMN,gpus=COLUMN (without a header: "
+            "name the columns: --read submit=COLUMN,duration=COLUMN,gpus=COLUMN (without a header: "
             f"header=no,submit=#1,...); it begins with {shown(text.head.rstrip(), 40)}",
         )
     return _FORMATS[name]

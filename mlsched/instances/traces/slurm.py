@@ -77,7 +77,7 @@ def read_sacct(text: Text, jobs: TraceBuilder) -> None:
         if len(values) != len(header):
             text.fail(
                 f"has {len(values)} fields, expected {len(header)}, as the header has",
-                'leave out columns of free text that may hold "|" (JobName, Comment)',
+                'leave out columns of free text that may contain "|" (JobName, Comment)',
             )
         row = dict(zip(header, values, strict=True))
         if (cluster := row.get("Cluster", "")) and not _of_cluster(text, cluster, jobs):
@@ -98,12 +98,16 @@ def _check_header(text: Text, header: list[str], jobs: TraceBuilder) -> None:
     if len(set(header)) != len(header):
         text.fail("the header has a column twice", "name each column once in --format")
     if not {"Elapsed", "ElapsedRaw"} & set(header) and not {"Start", "End"} <= set(header):
-        text.fail("the header has no column 'Elapsed'", "add ElapsedRaw, or Start and End, to sacct's --format")
+        text.fail("column 'Elapsed' is missing in the header", "add ElapsedRaw, or Start and End, to sacct's --format")
     if jobs.options.log_cluster and "Cluster" not in header:
-        text.fail("the header has no column 'Cluster'", "leave out log_cluster, or add Cluster to sacct's --format")
+        text.fail(
+            "column 'Cluster' is missing in the header", "leave out log_cluster, or add Cluster to sacct's --format"
+        )
     if not set(_GPUS) & set(header):
         if not set(_CPUS) & set(header):
-            text.fail("the header has no column 'AllocTRES'", "add AllocTRES to sacct's --format, which holds the GPUs")
+            text.fail(
+                "column 'AllocTRES' is missing in the header", "add AllocTRES to sacct's --format, which has the GPUs"
+            )
         jobs.notes.append("The log has no column of GPUs (AllocTRES): its jobs are CPU jobs.")
 
 

@@ -243,7 +243,7 @@ def _check_header(text: Text, header: Sequence[str], columns: Sequence[str], lac
     missing = [name for name in columns if name not in header]
     if missing:
         why = next((lacks[name] for name in missing if name in lacks), "give a file with every column of its format")
-        text.fail(f"the header has no column {', '.join(map(repr, missing))}", why)
+        text.fail(f"the header lacks {', '.join(map(repr, missing))}", why)
     if len(set(header)) != len(header):
         twice = Counter(header).most_common(1)[0][0]
         text.fail(f"the header has column {shown(twice)} twice", "remove or rename one")

@@ -55,7 +55,7 @@ class Throughputs:
                 f"model {model!r} on {gpus} GPUs: {self.source} has it on {', '.join(map(str, gpu_counts))}; add a row"
             )
         close = did_you_mean(model, sorted({name for name, _ in self.rates}))
-        raise InvalidInput(f"model {model!r}: {self.source} has no such model{close}; add a row")
+        raise InvalidInput(f"model {model!r}: is missing in {self.source}{close}; add a row")
 
 
 def read_throughputs(path: str | os.PathLike[str], pairs: bool = False) -> Throughputs:
@@ -69,7 +69,7 @@ def read_throughputs(path: str | os.PathLike[str], pairs: bool = False) -> Throu
         alone = _of_gavel(path, data)
         return dataclasses.replace(alone, pairs=_pairs_of_gavel(path, data, alone)) if pairs else alone
     if pairs:
-        raise InvalidFile(f"{path}: a CSV table has no rates of pairs; give a throughputs file of Gavel (JSON)")
+        raise InvalidFile(f"{path}: a CSV table lacks rates of pairs; give a throughputs file of Gavel (JSON)")
     return _read_own_csv(path)
 
 
@@ -111,7 +111,9 @@ def _of_gavel(path: str | os.PathLike[str], data: dict[str, Any]) -> Throughputs
         for text, entry in data[name].items():
             rates.setdefault(key_of(path, text), dict.fromkeys(types, 0.0))[name] = rate_of(path, entry.get("null", 0))
     if not rates:
-        raise InvalidFile(f"{path}: has no job; give a throughputs file of Gavel, or a CSV with model,gpus,TYPE,...")
+        raise InvalidFile(
+            f"{path}: jobs are missing; give a throughputs file of Gavel, or a CSV with model,gpus,TYPE,..."
+        )
     return Throughputs(types, rates, shown_path(path))
 
 
@@ -133,7 +135,7 @@ def _pairs_of_gavel(
                 if key[1] == other[1] and first > 0 and second > 0:
                     pairs.setdefault((key, other), {})[name] = first, second
     if not pairs:
-        raise InvalidFile(f"{path}: has no rates of pairs; give a throughputs file of Gavel that has them")
+        raise InvalidFile(f"{path}: rates of pairs are missing; give a throughputs file of Gavel that has them")
     return pairs
 
 
@@ -155,7 +157,7 @@ def _read_own_csv(path: str | os.PathLike[str]) -> Throughputs:
                 text.fail(f"model {model!r} on {gpus} GPUs is there twice", "remove one of the rows")
             rates[key] = {name: _parse_rate(text, name, value) for name, value in zip(types, values, strict=True)}
         if not types:
-            raise InvalidFile(f"{text.name}, line 1: the header names no GPU type; {needed}")
+            raise InvalidFile(f"{text.name}, line 1: GPU types are missing in the header; {needed}")
         if len({name.strip().lower() for name in types}) != len(types):
             raise InvalidFile(
                 f"{text.name}, line 1: the header has a GPU type twice, in other capitals; remove or rename one"

@@ -232,7 +232,7 @@ class Trace(_Table):
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "tasks", tuple(self.tasks))
         if self.tasks and len(self.tasks) != len(self):
-            raise InvalidInput(f"Trace.tasks has {len(self.tasks)} entries, expected {len(self)}, as ids has, or none")
+            raise InvalidInput(f"Trace.tasks has {len(self.tasks)} entries, expected {len(self)}, as ids has, or 0")
         self._at_least(0, "submit", "gpu_count", "gpus_milli")
         self._at_least(1, "duration_ms")
         self._at_least(UNKNOWN, "cpu_milli", "memory_mib", *_MAY_LACK)

@@ -33,7 +33,7 @@ HORIZONS: Mapping[str, Preset] = {
 def horizon(preset: str, seed: int = 0) -> Horizon:
     """Return the horizon of a preset and a seed."""
     if preset not in HORIZONS:
-        raise UnknownName(f"workers has no horizon '{preset}'; there are {', '.join(HORIZONS)}")
+        raise UnknownName(f"unknown horizon '{preset}' of workers; there are {', '.join(HORIZONS)}")
     sizes: dict[str, Any] = dict(HORIZONS[preset].sizes)
     return generate_horizon(np.random.default_rng(seed), **sizes)
 

@@ -81,7 +81,7 @@ class Instance(contract.Instance):
             empty.flags.writeable = False
             object.__setattr__(self, "cost", empty)
         if not self.cost.shape[1] * self.cost.shape[2]:
-            raise InvalidInput("cost: has no column, expected one for each number of workers and PSs from 1 on")
+            raise InvalidInput("cost: 0 columns, expected one for each number of workers and PSs from 1 on")
         types = len(self.models)
         refuse_first(self.model >= types, "model", self.model, f"expected below {types} (the number of models)")
         half = (self.current_workers == 0) != (self.current_ps == 0)

@@ -109,7 +109,7 @@ def _allocation_in(stream: Stream, rows: dict[State, Given], state: State) -> Gi
                 f"{_text_of_state(state)}: the jobs need {need} {resource}: there are {int(stream.capacity[r])}"
             )
     if not any(w for w, _ in allocation):
-        raise InvalidInput(f"{_text_of_state(state)}: nobody trains")
+        raise InvalidInput(f"{_text_of_state(state)}: all jobs wait, expected one that trains")
     return allocation
 
 

@@ -59,7 +59,7 @@ def trained_weights(weights: str, queueing: str) -> Weights:
     # Files from before there was a choice do not name it.
     if (learnt := stored.card["recipe"].get("queueing", "held")) != queueing:
         raise InvalidFile(
-            f"{stored.source}: holds weights for queueing: {learnt}, expected for {queueing}; give queueing={learnt}, "
+            f"{stored.source}: weights for queueing: {learnt}, expected for {queueing}; give queueing={learnt}, "
             "or train others"
         )
     return stored

@@ -83,7 +83,7 @@ def _submission_times(submit: IntArray, rate: float) -> tuple[IntArray, float]:
     since = (submit - submit[0]).astype(float)
     span = float(since[-1])
     if not span:
-        raise InvalidInput("rate: all jobs are submitted at one instant, so they have no arrival pattern to keep")
+        raise InvalidInput("rate: all jobs are submitted at one instant, so arrivals cannot be scaled; leave it out")
     factor = (len(submit) - 1) / (rate * span / INTERVAL) if rate else 1.0
     return np.floor(since * factor).astype(np.int64), (len(submit) - 1) / (span * factor / INTERVAL)
 

@@ -68,7 +68,7 @@ class Workload(Record):
     def check(self) -> None:
         refuse_falling("submit", self.submit)
         if not len(self.server_capacity):
-            raise InvalidInput("server_capacity: has no rows; a cluster needs at least one server")
+            raise InvalidInput("server_capacity: 0 servers, expected at least one")
         types = len(self.types)
         refuse_first(self.job_type >= types, "job_type", self.job_type, f"expected below {types} (the number of types)")
         self.instance(np.zeros(0, dtype=np.int64))

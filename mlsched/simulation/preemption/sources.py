@@ -101,7 +101,7 @@ def _draw_kinds(
         return (trace.duration_ms <= 1000 * te_longest).astype(np.int64), f"those of at most {te_longest} s"
     if kinds == "qos" or (kinds == "auto" and any(trace.qos)):
         if not any(trace.qos):
-            raise InvalidInput(f"{trace.source}: has no quality of service; use kinds=random or kinds=short")
+            raise InvalidInput(f"{trace.source}: the quality of service is missing; use kinds=random or kinds=short")
         code = {"te": 1, "be": 0, "drop": -1}
         codes = [code[KIND_OF_QOS.get(q, other_qos)] for q in trace.qos]
         return np.array(codes, dtype=np.int64), f"QoS LS (BE: BE; others: {other_qos})"

@@ -33,7 +33,7 @@ class Workload(Record):
     def check(self) -> None:
         refuse_falling("submit", self.submit)
         if not len(self.node_capacity):
-            raise InvalidInput("node_capacity: has no rows; a cluster needs at least one node")
+            raise InvalidInput("node_capacity: 0 nodes, expected at least one")
 
     @property
     def cluster(self) -> str:

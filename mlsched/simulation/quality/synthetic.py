@@ -135,7 +135,7 @@ def recorded(
     pool = [recorded_history(curve, iterations=iterations) for curve in curves if len(curve) > 1]
     pool = [history for history in pool if history.losses.min() < history.losses[0]]
     if not pool:
-        raise InvalidInput(f"path = {path!r}: holds no curve whose loss falls")
+        raise InvalidInput(f"path = {path!r}: expected curves whose loss falls")
     rng = np.random.default_rng([seed, jobs])
     chosen_values = [pool[i] for i in rng.integers(len(pool), size=jobs)]
     workload = _build_workload(
@@ -186,9 +186,7 @@ def from_trace(
     """
     rows = np.flatnonzero(trace.gpus_milli > 0)
     if not rows.size:
-        raise InvalidInput(
-            f"trace = {trace.source!r}: none of its {len(trace.submit)} jobs has a GPU; give one with GPUs"
-        )
+        raise InvalidInput(f"trace = {trace.source!r}: its {len(trace.submit)} jobs use 0 GPUs; give a log with GPUs")
     rng = np.random.default_rng([seed, len(rows)])
     histories = synthetic_mix(len(rows), rng, iterations=iterations, noise=noise)
     milli, duration = trace.gpus_milli[rows], trace.duration_ms[rows]

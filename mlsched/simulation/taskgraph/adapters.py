@@ -120,7 +120,7 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
     """
     running, is_done = snapshot.state == RUNNING, snapshot.state == DONE
     if not np.isin(snapshot.state, (WAITING, RUNNING, DONE)).all() or snapshot.progress.any():
-        raise InvalidInput("the snapshot holds runs that were paused: no horizon instance can express them")
+        raise InvalidInput("the snapshot has paused runs, which a horizon instance cannot express")
     begin = np.maximum(snapshot.start, snapshot.now + 1 - snapshot.duration)
     starts = np.where(running, begin, snapshot.end - snapshot.duration)
     fixed_rows = np.flatnonzero(running | is_done)
@@ -129,9 +129,9 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
     now_running = np.flatnonzero(running)
     np.add.at(use, snapshot.node[now_running], snapshot.demand[now_running])
     if snapshot.node_type.any():
-        raise InvalidInput("the snapshot holds nodes of several types: no horizon instance can express them")
+        raise InvalidInput("the snapshot has nodes of several types, which a horizon instance cannot express")
     if snapshot.gpu_unit and (snapshot.in_use - use)[:, gpus.gpu_column(snapshot.resources)].any():
-        raise InvalidInput("the snapshot holds GPUs that no running task holds: no horizon instance can express them")
+        raise InvalidInput("the snapshot has used GPUs without a running task; a horizon instance cannot express them")
     fields = {name: getattr(snapshot, name) for name in SHARED}
     instance = Instance(
         **fields

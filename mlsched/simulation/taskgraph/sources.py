@@ -164,7 +164,7 @@ def from_trace(trace: Trace, nodes: IntArray | None, *, seed: int = 0, options: 
         graph.graph.update(arrival=int(submit[j]), deadline=min(deadline, UNLIMITED))
         graphs.append(graph)
     if not graphs:
-        raise InvalidInput(f"{trace.source}: holds no job; check limit")
+        raise InvalidInput(f"{trace.source}: 0 jobs, expected at least one; check limit")
     cost = math.ceil(options.pause_cost / options.tick)
     horizon = from_networkx(graphs, capacity, tick_ms=1000 * options.tick, ignore=("work",))
     source = (
@@ -184,7 +184,7 @@ def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:
 def _nodes_for_load(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
     """Return nodes of four GPUs, with four times the largest worker's share of the rest, for this GPU load."""
     if len(submit) and not trace.gpus_milli.any():
-        raise InvalidInput(f"{trace.source}: no job asks for a GPU, by which nodes would be counted; give a cluster")
+        raise InvalidInput(f"{trace.source}: jobs use 0 GPUs, so nodes cannot be counted; give a cluster")
     span = max(1, int(submit.max(initial=1)), int(ticks.max(initial=1)))
     work = float((trace.gpus_milli * ticks).sum()) / 1000
     node = GPUS_A_NODE * shares.max(axis=0, initial=0)

@@ -53,7 +53,7 @@ def from_trace(
     model = rng.integers(0, len(MODELS), len(trace.submit))
     keep = trace.gpus_milli > 0
     if not keep.any():
-        raise InvalidInput(f"{trace.source}: no job holds a GPU; give a trace of training jobs")
+        raise InvalidInput(f"{trace.source}: jobs use 0 GPUs; give a trace of training jobs")
     model, gpus = model[keep], -(-trace.gpus_milli[keep] // 1000)
     submit = np.floor(trace.submit[keep] * (MS / arrivals)).astype(np.int64)
     paper = np.array(CLUSTER, dtype=np.int64)
@@ -88,7 +88,7 @@ def _cluster_capacity(nodes: IntArray) -> IntArray:
     cpu, memory, gpu = (int(np.maximum(column, 0).sum()) for column in nodes.T)
     gpus = gpu // 1000
     if not gpus:
-        raise InvalidInput("cluster: has no GPU; every worker of the models needs one")
+        raise InvalidInput("cluster: 0 GPUs; every worker of the models needs one")
     cores = cpu // 1000 or gpus * CLUSTER[1] // CLUSTER[0]
     gigabytes = memory // 1024 or gpus * CLUSTER[2] // CLUSTER[0]
     return np.array([gpus, cores, gigabytes], dtype=np.int64)

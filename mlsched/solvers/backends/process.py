@@ -150,7 +150,7 @@ def _run_helper_program() -> None:
         task = json.loads(line)
         model, parameters = cp_sat.CpModelProto(), cp_sat.SatParameters()
         if not (model.parse_text_format(task["model"]) and parameters.parse_text_format(task["parameters"])):
-            raise ValueError("no model and parameters of CP-SAT")
+            raise ValueError("expected a model and parameters of CP-SAT")
         solver = cp_sat.SolveWrapper()
         solver.set_parameters(parameters)
         searching.append(solver)

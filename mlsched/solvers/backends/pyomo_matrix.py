@@ -74,7 +74,7 @@ def compile_model(model: Any) -> Matrix:
     values = np.fromiter(coefficients, dtype=np.float64, count=sum(counts))
     if len(values) and (largest := abs(values).max()) > LARGEST:
         raise InvalidInput(
-            f"highs: a coefficient of {largest:.3g} is beyond {LARGEST:.0e}, where floats no longer separate units; "
+            f"highs: a coefficient of {largest:.3g} is beyond {LARGEST:.0e}, so floats cannot separate units; "
             "use coarser units (GiB for bytes) or cp-sat, which is exact"
         )
     by_column = np.argsort(column, kind="stable")

@@ -52,7 +52,7 @@ def minimise(
     With `better_than`, only plans with a better value count; "infeasible" then means that such a plan does not exist.
     """
     if limits.work is not None:
-        raise InvalidInput(f"work_limit: Pyomo has no limit of work for {solver}; use time_limit, or another solver")
+        raise InvalidInput(f"work_limit: not available for {solver} in Pyomo; use time_limit, or another solver")
     return minimise_terms(_Run(formulation, limits, solver), formulation, objective, sense, better_than)
 
 
@@ -112,7 +112,7 @@ class _Run:
         value = round(self.pyo.value(self.model.objective_of_stage))
         if _longest_prefix_entry(EXACT, self.name, None) is None and bound != value:
             raise BackendError(
-                f"{self.name} says optimal with {value} and the bound {bound}: its gap is not known to be 0"
+                f"{self.name} reports optimal with {value} and the bound {bound}: its gap is not known to be 0"
             )
         return Stage("optimal", solution, value, value)
 

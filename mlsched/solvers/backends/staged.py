@@ -175,4 +175,6 @@ def _refuse_wide(run: Run, term: Term) -> None:
     """Refuse to turn an objective into a row if floats cannot separate its values."""
     widest = abs(run.costs(term.expression)[0]).max(initial=0)
     if widest > LARGEST:
-        raise InvalidInput(f"a coefficient of {widest:.3g} in the objective is beyond {LARGEST:.0e}: it makes no row")
+        raise InvalidInput(
+            f"a coefficient of {widest:.3g} in the objective is beyond {LARGEST:.0e}: it cannot become a row"
+        )

@@ -240,7 +240,9 @@ def _front_of_search(
     elif status == "complete":
         status = "failed"
         if not search.failures:
-            raise BackendError(f"{method} ended with {len(upper)} zones open and no failure; please report this model")
+            raise BackendError(
+                f"{method} ended with {len(upper)} open zones and without a failure; please report this model"
+            )
     finished: FrontStatus = status
     front_result = undominated(search.unproven, search.points)
     return Front(

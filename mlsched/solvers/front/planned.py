@@ -91,7 +91,7 @@ class _Again:
             if other.fronts_by == backend:
                 values = self.params if other.name == self.name else resolve(other.name, other.parameters, {})
                 return _scalar_backend(other, self.instance, self.objectives, values, self.threads, self.seed)[1]
-        raise InvalidInput(f"backend = {backend!r}: {self.instance.problem} has no such formulation")
+        raise InvalidInput(f"backend: {backend!r}, expected a formulation of {self.instance.problem}")
 
 
 def _scalar_backend(
@@ -101,7 +101,7 @@ def _scalar_backend(
     assert solver.model is not None
     question = solver.model(instance.shown(solver.information), objectives=tuple(names), limits=NO_LIMITS, **params)
     if not isinstance(question, Formulation):
-        raise InvalidInput(f"{solver.name} gives no single model of {instance.problem} for {', '.join(names)}")
+        raise InvalidInput(f"{solver.name} does not have a single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}
     formulation_terms = [senses[name] for name in names]
     if question.assisted is None and question.parameters:

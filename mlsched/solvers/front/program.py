@@ -142,7 +142,7 @@ def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
     count = len(proto.variables)
     domains = [list(v.domain) for v in proto.variables]
     if any(len(d) != 2 for d in domains):
-        raise InvalidInput("a variable's domain has holes; a linear program cannot say so")
+        raise InvalidInput("a variable's domain has holes; a linear program cannot express them")
     rows: list[tuple[dict[int, int], float, float]] = []
     for constraint in proto.constraints:
         rows += _rows_of_constraint(constraint)

@@ -42,7 +42,7 @@ def checked(master: Master, above: int, limits: Limits) -> MasterAnswer:
     if second.status == "infeasible":
         return MasterAnswer(answer.status, answer.use, answer.bound, work)
     if second.use is not None:
-        raise Contradiction(f"highs claims that nothing is better than {value}, cp-sat found better")
+        raise Contradiction(f"highs claims that the optimum is {value}, cp-sat found better")
     return MasterAnswer("limit", answer.use, second.bound, work)
 
 

@@ -69,7 +69,7 @@ def trees(
     try:
         claims, spend = claims_of(value)
     except OutOfTime:
-        raise BackendError("no bound is proved in time; give more") from None
+        raise BackendError("a bound was not proved in time; give more time") from None
     options_made = []
     if isinstance(claims[0], Timed):
         return timed.trees(
@@ -92,9 +92,9 @@ def trees(
             options = _options_of_claim(instance.problem, claim, deadline)
             proof = prove(options, deadline, at, spend, functools.partial(_pass_on_plan, options, better))
         except OutOfTime:
-            raise BackendError("no bound is proved in time; give more") from None
+            raise BackendError("a bound was not proved in time; give more time") from None
         if proof.bound < claim.target and (sign is None or len(claims) > 1):
-            raise BackendError(f"that no plan has a better {objective} is not proved in time; give more")
+            raise BackendError(f"the optimum of {objective} was not proved in time; give more time")
         options_made.append(proof)
     bound = (
         value

@@ -38,7 +38,7 @@ def instances_of_documents(
                 raise InvalidInput(f"no job waits in this state{reason}; give the state of a moment in which one does")
         return pairs
     if len(documents) > 1:
-        raise InvalidInput(f"{own[0].path}: is an instance: it is judged alone; give no other file")
+        raise InvalidInput(f"{own[0].path}: is an instance; leave out other files")
     notes = []
     content: Any
     if own[0].what == "incident":
@@ -79,7 +79,7 @@ def requested_jobs(instance: Instance, options: Options) -> list[int] | None:
         return None
     names = instance.job_names or tuple(map(str, range(len(instance.job_priority))))
     if unknown := [name for name in options.jobs if name not in names]:
-        raise InvalidInput(f"{unknown[0]}: no waiting job is called so; waiting: {', '.join(names)}")
+        raise InvalidInput(f"{unknown[0]}: unknown waiting job; waiting: {', '.join(names)}")
     return [names.index(name) for name in options.jobs]
 
 
@@ -123,7 +123,7 @@ def _loaded_plan(path: Paths, instance: Instance) -> Plan:
     if isinstance(content, Result) and content.plan is not None:
         content, answers = content.plan, content.instance_hash
     if not isinstance(content, Plan):
-        raise InvalidFile(f"{shown_path(path)}: holds no admission.plan; `mlsched solve -o` writes one")
+        raise InvalidFile(f"{shown_path(path)}: expected an admission.plan; `mlsched solve -o` writes one")
     if answers not in (None, instance.hash):
         raise InvalidFile(f"{shown_path(path)}: answers another instance (hash {str(answers)[:12]})")
     return content

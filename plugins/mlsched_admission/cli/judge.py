@@ -112,13 +112,15 @@ def judge(
 
     if free is not None:
         if decision is not None or rule is not None or job or output is not None or certify is not None:
-            raise InvalidInput("--free: judges no decision; leave out --decision, --rule, --job, -o and --certify")
+            raise InvalidInput(
+                "--free: does not judge a decision; leave out --decision, --rule, --job, -o and --certify"
+            )
         from mlsched_admission.cli.free import free as free_domains
 
         free_domains(states, free, time_limit, seed, as_json=as_json)
         return
     if anonymous and output is None and certify is None:
-        raise InvalidInput("--anonymous: is about what -o and --certify write; name a file with -o")
+        raise InvalidInput("--anonymous: applies to the files of -o and --certify; name a file with -o")
     if certify is not None:
         api.check_folder(certify, output)
     with waiting("judging", time_limit), only_documents():

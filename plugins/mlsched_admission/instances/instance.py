@@ -191,7 +191,7 @@ class Instance(contract.Instance):
                 own_use > self.quota_used, "quota_used", self.quota_used, "expected at least what its units use"
             )
         if self.above_nominal and (jobs := len(self.job_priority)) != 1:
-            raise InvalidInput(f"above_nominal: 1 with {jobs} waiting jobs, expected one; ask for one job at a time")
+            raise InvalidInput(f"above_nominal: 1 with {jobs} waiting jobs, expected one; choose one job at a time")
 
     @functools.cached_property
     def waiting_weight(self) -> IntArray:

@@ -58,7 +58,7 @@ class _Search:
                 best = self._best_with_starts(flags, best)
             if best is not None:
                 return best[1]
-        raise AssertionError("that nothing starts and nobody leaves is always feasible")
+        raise AssertionError("the plan without starts and victims is always feasible")
 
     def _best_with_starts(self, flags: tuple[int, ...], best: tuple[int, Plan] | None) -> tuple[int, Plan] | None:
         """Return the best plan in which exactly these jobs start, or `best`."""

@@ -180,7 +180,7 @@ class _Question:
         if len(self.instance.shape_job):
             best = Asked(None, 0).best_plan(after_evictions(self.instance, sorted(units)), "victims")
             if best.plan is None:
-                raise SolverError("no places were found for a victim set that Kueue's placement accepts")
+                raise SolverError("places are missing for a victim set that Kueue's placement accepts")
             plan = lift_plan(self.instance, [0], best.plan).replace(evict=plan.evict)
         return Point(self._values_of_set(units), plan)
 

@@ -72,7 +72,7 @@ def judge_decision(
         else _valid_numbers("jobs", jobs, len(instance.job_priority))
     )
     if set(first) - {"top_priority"}:
-        raise InvalidInput(f"first: {list(first)!r}, expected top_priority, or nothing")
+        raise InvalidInput(f"first: {list(first)!r}, expected ['top_priority'] or []")
     names = _objectives(instance, objectives)
     question = only_jobs(instance, rows)
     judged_decision = _decision_of_input(instance, question, decision, rows, starts)
@@ -109,7 +109,7 @@ def _objectives(instance: Instance, requested: Sequence[str] | None) -> tuple[st
     for name in requested:
         if name not in names:
             raise UnknownName(
-                f"admission has no objective '{name}'{did_you_mean(name, names)}; there are {', '.join(names)}"
+                f"unknown objective '{name}' of admission{did_you_mean(name, names)}; there are {', '.join(names)}"
             )
     if len(set(requested)) < 2:
         raise InvalidInput("objectives: expected two or more; for one, solve the instance")

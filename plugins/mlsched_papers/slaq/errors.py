@@ -83,7 +83,9 @@ def prediction_errors(
     moments = [(run, n) for run in usable for n in range(history, len(run.losses) - ahead + 1)]
     moments = [(run, n) for run, n in moments if run.losses[n + ahead - 1] != 0]
     if not moments:
-        raise InvalidInput(f"no run has {history} + {ahead} observations: give longer runs, or a smaller ahead")
+        raise InvalidInput(
+            f"every run has fewer than {history} + {ahead} observations; give longer runs, or a smaller ahead"
+        )
     declarations = [(families or {}).get(run.workload, family) for run, _ in moments]
     choice = predictor or Predictor()
     window = Window.pack([run.steps[:n] for run, n in moments], [run.losses[:n] for run, n in moments], choice.window)

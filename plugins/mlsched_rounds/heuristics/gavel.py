@@ -40,7 +40,7 @@ def answer(instance: Instance, *, rng: np.random.Generator, policy: str = "max_m
     choice = named(policy)
     if choice.packs:
         raise InvalidInput(
-            f"policy = {policy}: packs pairs of jobs, and a round has no rates of pairs; use --simulator gavel"
+            f"policy = {policy}: packs pairs of jobs, but a round lacks rates of pairs; use --simulator gavel"
         )
     query, config = _policy_input(instance, aware=choice.aware)
     order = np.arange(len(instance.capacity))

@@ -118,7 +118,7 @@ def read_jobs(
         if limit is not None and len(jobs) >= limit:
             break
     if not jobs:
-        raise InvalidFile(f"{path}: has no job{f' on {gpus} GPUs' if gpus else ''}; check the file")
+        raise InvalidFile(f"{path}: jobs{f' on {gpus} GPUs' if gpus else ''} are missing; check the file")
     jobs.sort(key=lambda job: job.submit)
     rates, steps, per_job, units = [], [], [], dict[str, int]()
     for job in jobs:

@@ -29,7 +29,7 @@ class Mechanism:
         first = options.first or options.round
         if policy.packs:
             if workload.packing is None:
-                raise InvalidInput(f"{policy.name}: no rates of pairs; give packing=true with Gavel's table")
+                raise InvalidInput(f"{policy.name}: rates of pairs are missing; give packing=true with Gavel's table")
             together = workload.packing.together
             rounds.accounts = PairAccounts(workload.gpus, rounds.rate, options.round / 2, together)
         self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum, first))
@@ -94,8 +94,8 @@ class Mechanism:
         rounds, since = r.fruitful
         if not r.expects and r.rounds - rounds > MOST_IDLE and r.now - since > self.options.reset:
             raise Stuck(
-                f"{self.policy.name}: since {since:.10g} s all slices fail, and nothing will arrive: in each pair a "
-                "job's GPU gets no step; give remainder=run, or lengthen round"
+                f"{self.policy.name}: since {since:.10g} s all slices fail, and arrivals are over: in each pair a "
+                "job's GPU gets 0 steps; give remainder=run, or lengthen round"
             )
 
     def stuck(self) -> str:

@@ -194,5 +194,5 @@ def _rows_of_round(runs: IntArray, gpus: IntArray, remaining: Floats, free: int)
             result.append(row)
             free -= int(gpus[row])
     if free < 0:
-        raise BackendError(f"a plan has more jobs in a round than the GPUs hold: {ints(result).tolist()}")
+        raise BackendError(f"a plan has more jobs in a round than fit on the GPUs: {ints(result).tolist()}")
     return result

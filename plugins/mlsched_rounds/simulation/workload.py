@@ -71,7 +71,9 @@ class Workload(Record):
 
     def _check_packing(self, packing: Packing) -> None:
         if self.adaptation is not None:
-            raise InvalidInput("packing: jobs that change their batch sizes have no rates of pairs; give adapt=false")
+            raise InvalidInput(
+                "packing: rates of pairs are missing for jobs that change their batch sizes; give adapt=false"
+            )
         groups, types = len(packing.rate), len(self.types)
         if len(packing.group) != len(self.submit) or packing.rate.shape[2] != types:
             raise InvalidInput(f"packing: expected {len(self.submit)} jobs and {types} types, as the workload has")
@@ -82,7 +84,7 @@ class Workload(Record):
         if (gpus[packing.group] != self.gpus).any() or (fits & (gpus[:, None] != gpus)[:, :, None]).any():
             raise InvalidInput("packing: only jobs on as many GPUs share them; give each number of GPUs its own groups")
         if (fits & ~alone[:, None, :]).any():
-            raise InvalidInput("packing: a job that shares GPUs of a type must run there alone, too")
+            raise InvalidInput("packing: a job that shares GPUs of a type must also run there without sharing")
 
     @functools.cached_property
     def rates(self) -> npt.NDArray[np.float64]:

@@ -97,7 +97,7 @@ class RoundsWorld:
 def _make_mechanism(rounds: Rounds, workload: Workload, options: Options) -> Mechanism | Planner | None:
     """Return the mechanism or planner that decides in place of the solver, if any."""
     if options.plan and options.shares:
-        raise InvalidInput("plan: whoever plans rounds takes no shares; leave out plan or shares")
+        raise InvalidInput("plan: a planner of rounds does not use shares; leave out plan or shares")
     if options.plan:
         return Planner(rounds, workload, options)
     return Mechanism(rounds, workload, options, policy(options.shares)) if options.shares else None

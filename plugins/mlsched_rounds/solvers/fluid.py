@@ -152,7 +152,7 @@ def _solve_program(
     The unit is the mean of the jobs' shortest durations, summed. The halves of the shortest durations are left out.
     """
     if (release[jobs] < borders[0]).any():
-        raise InvalidInput("release: no job may be released before the first border")
+        raise InvalidInput("release: expected all at or after the first border")
     program = Program()
     total = float((steps[jobs] / rates.fastest[jobs]).sum())
     lengths = np.append(np.diff(borders), 2 * total + max(0.0, float(release[jobs].max()) - borders[-1]))

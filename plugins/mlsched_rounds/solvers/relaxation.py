@@ -56,7 +56,7 @@ def fractional(instance: Instance, objective: str) -> Fractional:
         program.put(rows[np.searchsorted(able, job)], x, -gain / unit)
     solution = program.solve()
     if solution is None:
-        raise BackendError("highs calls a round infeasible in which nobody need run")
+        raise BackendError("highs calls a round infeasible although all jobs may wait")
     shares[job, config] = np.clip(solution.x[x], 0.0, 1.0)
     if table.worst:
         return Fractional(table.base + table.sign * (offset + unit * solution.value), shares)

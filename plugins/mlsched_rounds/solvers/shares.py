@@ -47,9 +47,9 @@ class Rates:
         if not np.isfinite(self.rate).all() or (self.rate < 0).any():
             raise InvalidInput("rate: every entry must be a finite number >= 0, steps per second")
         if (self.gpus < 1).any():
-            raise InvalidInput("gpus: every job must hold at least 1 GPU")
+            raise InvalidInput("gpus: expected at least 1 per job")
         if (self.capacity < 0).any():
-            raise InvalidInput("capacity: no type can have fewer than 0 GPUs")
+            raise InvalidInput("capacity: expected at least 0 per type")
 
     @property
     def able(self) -> IntArray:

@@ -152,7 +152,7 @@ def shockwave(
         pi, fair = weights(window, jobs), False
         runs = _make_plan(window, jobs, pi, np.zeros(count), search)
     if runs is None:
-        raise BackendError("highs calls a window infeasible in which nobody need run")
+        raise BackendError("highs calls a window infeasible although all jobs may wait")
     return Planned(runs, fair, value(window, jobs, runs.sum(axis=1), pi))
 
 

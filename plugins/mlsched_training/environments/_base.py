@@ -194,4 +194,4 @@ def reject_unknown_options(options: dict[str, Any] | None, known: tuple[str, ...
     """Reject unknown options of `reset`, which users would otherwise assume to have an effect."""
     for name in options or {}:
         if name not in known:
-            raise InvalidInput(f"reset: options: has no '{name}'; it has {', '.join(known) or 'none'}")
+            raise InvalidInput(f"reset: options: unknown '{name}'; it has {', '.join(known) or 'none'}")

@@ -101,7 +101,7 @@ class PlacementEnv(InstanceEnv):
                 f"{', '.join(self._resources)}"
             )
         if not len(inst.job_type):
-            raise InvalidInput(f"{name}: has no new job, expected at least one")
+            raise InvalidInput(f"{name}: 0 new jobs, expected at least one")
         if not inst.most_new or inst.most_jobs <= len(inst.run_type):
             raise InvalidInput(f"{name}: leaves nothing to decide; most_new and most_jobs must allow a new job")
 

@@ -107,7 +107,7 @@ class RoundsEnv(MaskedEnv):
             raise InvalidInput("workloads: expected at least one, or left out for synthetic ones")
         for i, load in enumerate(workloads or ()):
             if not len(load.arrival):
-                raise InvalidInput(f"workloads[{i}]: has no job, expected at least one")
+                raise InvalidInput(f"workloads[{i}]: 0 jobs, expected at least one")
             if wrong := never_start(load):
                 raise InvalidInput(f"workloads[{i}]: {wrong[0]}")
             self._wake.in_units(SIMULATION.parts_of_second(load))  # rejects events between ticks

@@ -147,7 +147,7 @@ class TaskGraphEnv(InstanceEnv):
                 f"{', '.join(self._resources)}"
             )
         if wrong := impossible(inst):
-            raise InvalidInput(f"{name}: has no feasible plan: {wrong[0]}")
+            raise InvalidInput(f"{name}: is infeasible: {wrong[0]}")
         self._begin_episode(inst)
         if self._placer is None:
             raise InvalidInput(f"{name}: leaves nothing to decide")
@@ -282,7 +282,7 @@ class TaskGraphEnv(InstanceEnv):
 def _generator_sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
     """Return all parameters of the generator; raise an error for unknown sizes and instances without a job."""
     if preset is not None and preset not in PRESETS:
-        raise UnknownName(f"taskgraph has no preset '{preset}'; there are {', '.join(PRESETS)}")
+        raise UnknownName(f"unknown preset '{preset}' of taskgraph; there are {', '.join(PRESETS)}")
     requested = {**(SIZES if preset is None else PRESETS[preset].sizes), **sizes}
     sizes_by_name = resolve("mlsched/TaskGraph-v0", parameters_of(generate), requested)
     check_range("jobs", sizes_by_name.get("jobs", 1), 1)

@@ -139,7 +139,7 @@ class Reinforce:
             kept.rows.extend(choices.rows)
             kept.row.extend(choices.row)
         if not kept.row:
-            raise InvalidInput("runs: MLF-H had no choice in any of its runs; give more runs, jobs or servers")
+            raise InvalidInput("runs: MLF-H never had a choice; give more runs, jobs or servers")
         weight, loss = np.ones(len(kept.row)), 0.0
         for _ in range(p.imitation_steps):
             chosen = rng.integers(0, len(weight), p.imitation_batch)

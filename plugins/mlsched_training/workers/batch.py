@@ -408,7 +408,7 @@ def _check_workloads(workloads: Sequence[Workload], parts: int) -> None:
             if not np.array_equal(getattr(one, name), getattr(first, name)):
                 raise InvalidInput(f"workloads[{index}]: its {name} differs from the first one's: expected the same")
         if not len(one.submit):
-            raise InvalidInput(f"workloads[{index}]: has no jobs")
+            raise InvalidInput(f"workloads[{index}]: 0 jobs, expected at least one")
         if reasons := never_start(one):
             raise InvalidInput(f"workloads[{index}]: could never end: {reasons[0]}")
         slowest = int(np.where(first.iteration == NEVER, 0, first.iteration).max())

@@ -99,19 +99,19 @@ def test_a_hint_is_where_the_curve_goes() -> None:
 
 BAD = {
     "families": (lambda: Predictor().fit([[0]], [[1]], []), "families: has 0 entries, expected 1"),
-    "family": (lambda: Predictor().fit([[0]], [[1]], ["cubic"]), "families: holds 'cubic', expected one of sublinear"),
-    "nan": (lambda: Predictor().fit([[0]], [[np.nan]], ["unknown"]), r"losses\[0\]: holds nan"),
+    "family": (lambda: Predictor().fit([[0]], [[1]], ["cubic"]), "families: 'cubic', expected one of sublinear"),
+    "nan": (lambda: Predictor().fit([[0]], [[np.nan]], ["unknown"]), r"losses\[0\]: nan"),
     "targets": (lambda: Predictor().fit([[0]], [[1]], ["unknown"], targets=[1, 2]), "targets: has shape"),
-    "target": (lambda: Predictor().fit([[0]], [[1]], ["unknown"], targets=[np.inf]), "finite or NaN for none"),
+    "target": (lambda: Predictor().fit([[0]], [[1]], ["unknown"], targets=[np.inf]), "finite, or NaN without a target"),
     "decay": (lambda: Predictor(decay=0), "decay: 0, expected above 0"),
     "window": (lambda: Predictor(window=0), "window: 0, expected at least 1"),
     "k": (lambda: Predictor().fit([[0]], [[1]], ["unknown"]).loss_at([1, 2]), "k: has shape"),
-    "nan k": (lambda: Predictor().fit([[0]], [[1]], ["unknown"]).loss_at([np.nan]), "k: holds NaN"),
+    "nan k": (lambda: Predictor().fit([[0]], [[1]], ["unknown"]).loss_at([np.nan]), "k: NaN"),
     "warm": (
         lambda: Predictor().fit(
             [[0]], [[1]], ["unknown"], warm=Predictor().fit([[0]] * 2, [[1]] * 2, ["unknown"] * 2).fits
         ),
-        "warm: holds 2 jobs, expected 1",
+        "warm: has 2 jobs, expected 1",
     ),
 }
 

@@ -32,10 +32,10 @@ def test_part_of_a_window() -> None:
 
 
 BAD = {
-    "nan": ([[0, 1]], [[1, np.nan]], r"losses\[0\]: holds nan, expected finite"),
-    "infinite": ([[0], [0]], [[1], [np.inf]], r"losses\[1\]: holds inf, expected finite"),
-    "huge": ([[0]], [[-1e301]], r"losses\[0\]: holds -1e\+301, expected finite and at most 1e300"),
-    "nan iteration": ([[np.nan]], [[1]], r"iterations\[0\]: holds nan"),
+    "nan": ([[0, 1]], [[1, np.nan]], r"losses\[0\]: nan, expected finite"),
+    "infinite": ([[0], [0]], [[1], [np.inf]], r"losses\[1\]: inf, expected finite"),
+    "huge": ([[0]], [[-1e301]], r"losses\[0\]: -1e\+301, expected finite and at most 1e300"),
+    "nan iteration": ([[np.nan]], [[1]], r"iterations\[0\]: nan"),
     "repeated": ([[0], [1, 1]], [[1], [2, 3]], r"iterations\[1\]: does not increase: .*; drop repeated rows"),
     "empty": ([[]], [[]], r"losses\[0\]: has shape \(0,\) .* at least one number"),
     "lengths": ([[0, 1]], [[1]], r"losses\[0\]: has shape \(1,\) beside iterations of shape \(2,\)"),

@@ -138,7 +138,7 @@ BAD = [
             **dict.fromkeys(("server_capacity", "server_free"), np.zeros((0, 1), dtype=int)),
             **dict.fromkeys(("run_workers", "run_ps"), np.zeros((1, 0), dtype=int)),
         },
-        "server_capacity: has no server, expected at least one",
+        "server_capacity: 0 servers, expected at least one",
     ),
     ({"apart": [[0, 1], [0, 0]]}, r"apart\[0\]\[1\]: 1, expected symmetric"),
     ({"run_workers": [[0, 0]]}, r"run_workers\[0\]: 0, a running job must have a worker somewhere"),

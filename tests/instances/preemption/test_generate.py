@@ -61,11 +61,11 @@ def test_sizes_change_a_preset():
         ({"te_scale": -1.0}, "te_scale: -1.0, expected between 0 and 1000"),
         ({"te_scale": math.nan}, "te_scale: nan"),
         ({"te_scale": math.inf}, "te_scale: inf, expected between 0 and 1000"),
-        ({"nodes": 1, "jobs": 500}, "1 nodes are full after .*; ask for fewer jobs or more nodes"),
+        ({"nodes": 1, "jobs": 500}, "1 nodes are full after .*; use fewer jobs or more nodes"),
         ({"fill": "full"}, "fill: 'full', expected one of packed, first-fit"),
         (
             {"fill": "first-fit", "nodes": 1, "jobs": 12},
-            "jobs = 12: no TE job asked .* ask for as many, or use fill=packed",
+            "jobs = 12: first fit keeps about 1 BE job on 1 node .* draw as many, or use fill=packed",
         ),
         ({"nodes": 2.5}, "generate preemption: nodes: 2.5, expected an integer"),
         ({"nodes": "many"}, "generate preemption: nodes: 'many', expected an integer"),
@@ -77,11 +77,11 @@ def test_wrong_sizes_are_refused(sizes, message):
 
 
 def test_wrong_names_are_refused():
-    with pytest.raises(UnknownName, match="generate preemption: has no parameter 'node'; it has nodes, jobs"):
+    with pytest.raises(UnknownName, match="generate preemption: unknown parameter 'node'; it has nodes, jobs"):
         api.generate("preemption", node=3)
-    with pytest.raises(UnknownName, match="preemption has no preset 'huge'; there are small, single"):
+    with pytest.raises(UnknownName, match="unknown preset 'huge' of preemption; there are small, single"):
         api.generate("preemption", "huge")
-    with pytest.raises(UnknownName, match="no problem 'chess'"):
+    with pytest.raises(UnknownName, match="unknown problem 'chess'"):
         api.generate("chess")
 
 

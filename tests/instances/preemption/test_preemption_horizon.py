@@ -157,5 +157,5 @@ def test_presets_files_and_hashes(tmp_path):
     assert mlsched.load(tmp_path / "plan.json") == plan
     assert list(first.table(plan)) == ["TE job", "node", "victims"]
     assert np.array_equal(mlsched.generate("preemption", "run", seed=3, jobs=12).te, ints([0] * 12 + [1] * 6))
-    with pytest.raises(UnknownName, match=r"preemption has no preset 'runs'.*run-small"):
+    with pytest.raises(UnknownName, match=r"unknown preset 'runs' of preemption.*run-small"):
         mlsched.generate("preemption", "runs")

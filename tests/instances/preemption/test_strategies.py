@@ -48,5 +48,5 @@ def test_every_constraint_binds_somewhere(constraint):
 
 def test_strategies_are_found_by_the_name_of_the_problem():
     assert "preemption" in dir(strategies)
-    with pytest.raises(AttributeError, match=r"no problem 'chess'; there are .*preemption"):
+    with pytest.raises(AttributeError, match=r"unknown problem 'chess'; there are .*preemption"):
         strategies.chess  # noqa: B018

@@ -31,7 +31,7 @@ REFUSED = [
     ({"most": [3, 0, 3]}, "most[1]: 0, expected at least 1 (least) for a job that runs"),
     ({"waiting": [0, 2, 0]}, "waiting[1]: 2, expected between 0 and 1"),
     ({"reserved": 4}, "waiting: 3 jobs run and need 3 cores, 2 are not reserved; let later arrivals wait"),
-    ({"gain": np.zeros((3, 0), dtype=int), "loss": np.zeros((3, 0), dtype=int)}, "gain: has no column"),
+    ({"gain": np.zeros((3, 0), dtype=int), "loss": np.zeros((3, 0), dtype=int)}, "gain: 0 columns"),
     (
         {
             "weight": [1, 10**6, 1],

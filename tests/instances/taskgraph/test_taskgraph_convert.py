@@ -84,7 +84,7 @@ def changed(**changes):
     [
         (nx.Graph(), "job 0: is a Graph, expected a networkx DiGraph"),
         (3, "graphs: expected a networkx graph for each job"),
-        (changed(drop=["duration"]), "job 0, task 'a': has no 'duration'"),
+        (changed(drop=["duration"]), "job 0, task 'a': 'duration' is missing"),
         (changed(a={"duration": 1.5}), "job 0, task 'a': duration: 1.5, expected an integer"),
         (changed(a={"durations": 1}), "job 0, task 'a': unknown attribute 'durations'"),
         (changed(a={"demand": {"tpu": 1}}), "job 0, task 'a': demand of 'tpu': the nodes have gpu, cpu"),
@@ -95,7 +95,7 @@ def changed(**changes):
         (changed(graph={"arrival": "soon"}), "job 0: arrival: 'soon', expected an integer"),
         (changed(graph={"nome": "x"}), "job 0: unknown attribute 'nome'"),
         (changed(a={"duration": 2**70}), "duration|beyond 64 bits"),
-        (nx.DiGraph(), "job 0 has no task"),
+        (nx.DiGraph(), "job 0 has 0 tasks"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(graph, message):

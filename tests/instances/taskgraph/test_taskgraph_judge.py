@@ -265,7 +265,7 @@ BAD = [
     ({"accuracy": [[1, 2], [1, 2]]}, "accuracy: has 2 columns, expected 3"),
     ({"accuracy": [[2, 1, 3], [1, 1, 1]]}, r"accuracy\[0\]\[1\]: 1, expected at least the entry before it"),
     ({"task_job": [0, 1, 0]}, "tasks come job by job"),
-    ({"task_job": [0, 0, 0]}, "job 1 has no task"),
+    ({"task_job": [0, 0, 0]}, "job 1 has 0 tasks"),
     ({"task_job": [0, 0, 5]}, r"task_job\[2\]: 5, expected below 2"),
     ({"edge_to": [2, 0]}, "expected a task of the same job"),
     ({"edge_lag": [0, 0]}, "edge_to: task 0 waits for itself"),
@@ -279,7 +279,7 @@ BAD = [
         },
         "total_jct can reach",
     ),
-    ({"node_capacity": [], "eligible": np.zeros((3, 0), dtype=int)}, "node_capacity: has no node"),
+    ({"node_capacity": [], "eligible": np.zeros((3, 0), dtype=int)}, "node_capacity: 0 nodes"),
 ]
 
 

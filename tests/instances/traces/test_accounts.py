@@ -166,7 +166,7 @@ MISTAKES = {
     "near": (
         "created,elapsed,cpus,gpu_capacity\n1,2,3,4\n",
         None,
-        "no column says how many GPUs jobs asked for (there is 'gpu_capacity'); read gpus=COLUMN, or gpus=1 for one "
+        "a column with numbers of GPUs is missing (there is 'gpu_capacity'); read gpus=COLUMN, or gpus=1 for one "
         "each, or gpus= for none; the columns are created, elapsed, cpus, gpu_capacity",
     ),
     "workers": (
@@ -177,7 +177,7 @@ MISTAKES = {
     "column number": (
         "1,2,3\n",
         "header=no,submit=#1,duration=#2,gpus=#4",
-        "line 1: there is no column #4 for gpus; there are 3 columns: #1 to #3",
+        "line 1: column #4 for gpus is missing; there are 3 columns: #1 to #3",
     ),
     "separator": (
         "submit,duration,gpus\n1,2,3\n",
@@ -208,7 +208,7 @@ MISTAKES = {
     "constant": (
         "submit,gpus\n1,3\n",
         "duration=an hour",
-        "line 1: there is no column 'an hour' for duration; the columns are submit, gpus",
+        "line 1: column 'an hour' for duration is missing; the columns are submit, gpus",
     ),
 }
 

@@ -98,17 +98,21 @@ def test_shares_of_gpus_and_other_units(write):
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 BAD = {
-    "missing column": ("a,b\n1,2\n", "submit=x", "line 1: there is no column 'x' for submit; the columns are a, b"),
-    "no duration": ("submit,gpus\n1,2\n", {}, "line 1: no column says how long jobs ran; read duration=COLUMN, or"),
-    "no gpus": ("submit,duration\n1,2\n", {}, "line 1: no column says how many GPUs jobs asked for; read gpus=COLUMN"),
-    "no submit": ("a,duration,gpus\n1,2,3\n", {}, "no column says when jobs were submitted; read submit=COLUMN"),
+    "missing column": ("a,b\n1,2\n", "submit=x", "line 1: column 'x' for submit is missing; the columns are a, b"),
+    "no duration": ("submit,gpus\n1,2\n", {}, "line 1: a column with run times is missing; read duration=COLUMN, or"),
+    "no gpus": ("submit,duration\n1,2\n", {}, "line 1: a column with numbers of GPUs is missing; read gpus=COLUMN"),
+    "no submit": ("a,duration,gpus\n1,2,3\n", {}, "a column with submission times is missing; read submit=COLUMN"),
     "two columns": (
         "submit,duration,gpu,gpus\n1,2,1,1\n",
         {},
-        "columns 'gpu' and 'gpus' could both be gpus; say which",
+        "columns 'gpu' and 'gpus' could both be gpus; choose one",
     ),
-    "memory": ("submit,duration,gpus,memory\n1,2,1,1\n", {}, "does not say its unit; read memory=memory:gib"),
-    "unit": ("submit,duration,gpus\n1,2,1\n", "duration=duration:weeks", "no unit 'weeks' of duration; use one of ms"),
+    "memory": ("submit,duration,gpus,memory\n1,2,1,1\n", {}, "lacks a unit; read memory=memory:gib"),
+    "unit": (
+        "submit,duration,gpus\n1,2,1\n",
+        "duration=duration:weeks",
+        "unknown unit 'weeks' of duration; use one of ms",
+    ),
     "negative": ("submit,duration,gpus\n1,2,1\n2,-5,1\n", {}, "line 3: duration: '-5', expected at least 0; correct"),
     "mixed kinds": (
         "submit,duration,gpus\n2024-01-01 10:00:00,2,1\n90,2,1\n",
@@ -123,7 +127,7 @@ BAD = {
     "units of a column": (
         "submit_ms,duration,gpus\n1700000000000,2,1\n1700000000,2,1\n",
         {},
-        "line 3: submit_ms lies 54 years from that of line 2; write all in one unit",
+        "line 3: submit_ms is 54 years from the value in line 2; write all in one unit",
     ),
     "end before start": (
         "submit,start,end,gpus\n1,5,4,1\n",
@@ -145,9 +149,9 @@ BAD = {
     "no number": ("submit,duration,gpus\n1,2,\n", {}, "line 2: no job has a run time (no number of gpus: 1); give"),
     "half a GPU more": ("submit,duration,gpus\n1,2,1.5\n", {}, "gpus: 1.5, expected whole, or a share of one GPU"),
     "empty": ("", {}, ": is empty; give a file with a header and rows"),
-    "no rows": ("submit,duration,gpus\n", {}, "the file holds no jobs; give a file with rows"),
+    "no rows": ("submit,duration,gpus\n", {}, "the file has no jobs; give a file with rows"),
     "nothing ran": ("submit,duration,gpus\n1,,1\n", {}, "no job has a run time (no run time: 1); give"),
-    "no separator": ("submit/duration/gpus\n1/2/1\n", {"gpus": "1"}, "no line of several columns; say what separates"),
+    "no separator": ("submit/duration/gpus\n1/2/1\n", {"gpus": "1"}, "expected several columns; name their separator"),
     "no field": (
         "submit,duration,gpus\n1,2,1\n",
         "gpu=gpus",
@@ -166,8 +170,16 @@ def test_a_wrong_log_is_one_line(write, name):
 def test_a_wrong_row_of_other_formats_is_one_line(write):
     sacct = "JobID|Submit|Elapsed|AllocTRES\n1|2024-01-01T00:00:00|01:00:00|gres/gpu=1|x\n"
     refused(write(sacct), None, "line 2: has 5 fields, expected 4, as the header has; leave out columns of free text")
-    refused(write("JobID|Submit|Elapsed\n"), None, "no column 'AllocTRES'; add AllocTRES to sacct's --format")
-    refused(write("JobID|Submit|AllocTRES\n"), None, "no column 'Elapsed'; add ElapsedRaw, or Start and End")
+    refused(
+        write("JobID|Submit|Elapsed\n"),
+        None,
+        "column 'AllocTRES' is missing in the header; add AllocTRES to sacct's --format",
+    )
+    refused(
+        write("JobID|Submit|AllocTRES\n"),
+        None,
+        "column 'Elapsed' is missing in the header; add ElapsedRaw, or Start and End",
+    )
     many = "JobID|Submit|Elapsed|ReqGRES|NNodes\n1|2024-01-01T00:00:00|01:00:00|gpu:9999999|9\n"
     refused(write(many), None, "line 2: ReqGRES: 'gpu:9999999', expected at most 1000000 GPUs")
     swf = "1 0 0 10 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1\n"
@@ -217,7 +229,7 @@ def test_parquet(tmp_path):
     parquet.write_table(arrow.table(COLUMNS), path)
     check(read_trace(path))
     check(read_trace(arrow.table(COLUMNS)))
-    assert "no column 'x' for submit" in refused(path, "submit=x")
+    assert "column 'x' for submit is missing" in refused(path, "submit=x")
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidFile, match="cannot be read as Parquet"):
         read_trace(path)
@@ -240,13 +252,13 @@ def test_a_list_of_machines(write):
     [
         (
             "name,speed\na,1\n",
-            "no column says how many GPUs or CPUs a node has; give --read-cluster gpus=COLUMN, or name its",
+            "a column with numbers of GPUs or CPUs is missing; give --read-cluster gpus=COLUMN, or name its",
         ),
-        ("gpus,memory\n8,2\n", "column 'memory' does not say its unit"),
+        ("gpus,memory\n8,2\n", "column 'memory' lacks a unit"),
         ("name,gpus\na,1.5\n", "line 2: gpus: '1.5', expected whole"),
         ("name,gpus\na,1\na,2\n", "node 'a' is there twice"),
         ("name,gpus,count\na,1,1000000\n", "line 2: there are more than 100000 nodes"),
-        ("name,gpus\n", "there are no rows below the header"),
+        ("name,gpus\n", "rows below the header are missing"),
     ],
 )
 def test_a_wrong_list_of_machines_is_one_line(write, text, message):

@@ -56,7 +56,7 @@ def test_fetching_from_a_server(server, helios):
     with pytest.raises(InvalidFile, match=r"cannot be fetched \(404.*; check the network, or give a mirror"):
         public.fetch("helios-venus", mirror=address)
     (folder / helios.name).write_text(TEXT + "b,1,60,1\n")
-    with pytest.raises(InvalidFile, match=r"is another file than the catalogue's .* nothing was kept"):
+    with pytest.raises(InvalidFile, match=r"is not the catalogue's file .* deleted"):
         public.fetch("helios-venus", mirror=address)
     assert not list(public.folder().rglob("*.csv"))
     (folder / helios.name).write_text(TEXT)

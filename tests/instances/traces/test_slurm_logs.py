@@ -61,7 +61,7 @@ def test_waiting_and_work_are_those_of_the_rows(cluster: str) -> None:
 
 
 def test_a_cluster_that_the_log_does_not_name(tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match="no column 'Cluster'; leave out log_cluster"):
+    with pytest.raises(InvalidFile, match="column 'Cluster' is missing in the header; leave out log_cluster"):
         read_trace(LOGS / "01_raw_id.txt", log_cluster="a")
     with pytest.raises(InvalidFile, match="no job has a run time"):
         read_trace(TWO, log_cluster="gamma")

@@ -59,18 +59,18 @@ BAD_TEXTS = {
     "blank": (" \n\r\n\n", ": is empty"),
     "no format": (
         "a,b\n1,2\n",
-        "line 1: is not the header of a known log format; say which column is what: --read submit=COLUMN,duration=C",
+        "line 1: is not the header of a known log format; name the columns: --read submit=COLUMN,duration=C",
     ),
     "not csv": ('"a"b\n', "line 1: is not the header of a known log format"),
     "json object": ('{"a": 1}', "not the header of a known log format"),
-    "no rows": (HELIOS, "line 1: the file holds no jobs; give a file with rows"),
+    "no rows": (HELIOS, "line 1: the file has no jobs; give a file with rows"),
     "no runs": (HELIOS + "a,0,0,1\nb,0,0,1\n", "line 3: no job has a run time (zero run time: 2); give"),
     "too few fields": (HELIOS + "a,0,1,1\n\nb,0,1\n", "line 4: has 3 fields, expected 4, as the header has; fix"),
     "too many fields": (HELIOS + "a,0,1,1,9\n", "line 2: has 5 fields, expected 4"),
     "open quote": (HELIOS + 'a,0,1,1\n"b,0,1,1\n', "line 3: is not CSV ("),
     "huge field": (HELIOS + "a" * 200_000 + ",0,1,1\n", "line 2: is not CSV (field larger than field limit"),
     "huge line": (HELIOS + "," * (1 << 21), "line 2: is longer than 1048576 characters; check"),
-    "missing column": (HELIOS.replace(",gpu_count", "") + "a,0,1\n", "line 1: the header has no column 'gpu_count'"),
+    "missing column": (HELIOS.replace(",gpu_count", "") + "a,0,1\n", "line 1: the header lacks 'gpu_count'"),
     "column twice": (HELIOS.strip() + ",job_id\na,0,1,1,a\n", "line 1: the header has column 'job_id' twice"),
     "node list": (NODES + "n,1,1,0,\n", "line 1: this is a node list, not a trace of jobs; read it with read_nodes"),
     # Helios
@@ -109,12 +109,12 @@ BAD_TEXTS = {
         "line 2: found '3': each entry must be an object {...}; give a JSON list of jobs",
     ),
     "broken json": (f"[{JOB},\n\n {{'a': 1}}]", "line 3: is not JSON ("),
-    "open list": (f"[{JOB}\n", "line 2: the list ends too early: no ','"),
+    "open list": (f"[{JOB}\n", "line 2: the list ends too early, expected ','"),
     "cut entry": (f"[\n{JOB[:100]}", "line 2: is not JSON ("),
     "no comma": (f"[{JOB} {JOB}]", "found '{', expected ','"),
     "last comma": (f"[{JOB},]", "found ']': each entry must be an object"),
     "after the list": (f"[{JOB}] x", "line 1: found 'x' after the list"),
-    "empty list": ("[ ]", "the file holds no jobs"),
+    "empty list": ("[ ]", "the file has no jobs"),
     "deep json": ('[{"a":' + "[" * 200_000, "an entry cannot be decoded"),
     "long number": ('[{"a": ' + "1" * 5000 + "}]", "an entry cannot be decoded"),
     "job without id": (
@@ -161,7 +161,7 @@ def test_bad_text(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize(
     ("row", "fragment"),
     [
-        ("", "there are no rows below the header"),
+        ("", "rows below the header are missing"),
         ("n0,1,1,0,\n", "line 3: sn: 'n0', expected unique, and line 2 has it too"),
         ("n1,1,1,8,\n", "line 3: model: '', must not be empty"),
         ("n1,1,1,x,T4\n", "line 3: gpu: 'x', expected an integer >= 0"),
@@ -177,7 +177,7 @@ def test_bad_nodes(tmp_path: Path, row: str, fragment: str) -> None:
 def test_trace_is_no_node_list(tmp_path: Path) -> None:
     path = tmp_path / "nodes.csv"
     path.write_text(PHILLY + PHILLY_ROW)
-    assert "has a column 'duration': this is a log of jobs, no list of nodes" in one_line(path, read_nodes)
+    assert "this is a job log (column 'duration'), expected a list of nodes" in one_line(path, read_nodes)
 
 
 def test_format_that_is_not_the_file_s(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_format_that_is_not_the_file_s(tmp_path: Path) -> None:
     path.write_text(PHILLY + PHILLY_ROW)
     assert "line 1: found 't', expected '['" in one_line(path, lambda path: read_trace(path, format="philly-json"))
     path.write_text("[]")
-    assert "no column 'job_id'" in one_line(path, lambda path: read_trace(path, format="helios-csv"))
+    assert "the header lacks 'job_id'" in one_line(path, lambda path: read_trace(path, format="helios-csv"))
 
 
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:

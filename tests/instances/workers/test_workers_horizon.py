@@ -205,7 +205,7 @@ def test_presets_are_frozen():
     first = horizon("poisson-6", 0)
     assert first.arrival.tolist() == [0, 906576, 2266039, 2292448, 2295473, 3029264]
     assert first.remaining.tolist() == [163, 154, 156, 194, 128, 182]
-    with pytest.raises(UnknownName, match="no horizon 'nope'"):
+    with pytest.raises(UnknownName, match="unknown horizon 'nope'"):
         horizon("nope")
 
 

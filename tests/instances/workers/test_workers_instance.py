@@ -20,7 +20,7 @@ BAD = [
     ({"waited": [3, 5]}, r"waited\[1\]: 5, expected at most the one before: jobs are listed in arrival order"),
     ({"remaining": [0, 1]}, r"remaining\[0\]: 0, expected >= 1"),
     ({"cost": [[[0, 80], [60, 40]], [[90, 70], [50, 1]]]}, r"cost\[0\]\[0\]\[0\]: 0, expected >= 1"),
-    ({"cost": np.zeros((2, 0, 3), dtype=np.int64)}, "cost: has no column"),
+    ({"cost": np.zeros((2, 0, 3), dtype=np.int64)}, "cost: 0 columns"),
     ({"capacity": [3]}, r"worker_demand: length of dimension 1 is 2|capacity: length is 1, expected 2"),
     ({"capacity": [3, -1]}, r"capacity\[1\]: -1"),
     ({"waiting": [EXACT, 1]}, "total_jct can reach .*, expected below 2\\^53; lower cost or waiting"),

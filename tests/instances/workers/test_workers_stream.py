@@ -235,7 +235,7 @@ FIRST = "model 0 with 2 iterations; 1 to come"
 SECOND = "model 0 with 1 iterations, model 0 with 2 iterations; 0 to come"
 WRONG = [
     (policy((1, [2], [2]), (0, [2], [2])), f"a row is missing for {SECOND}"),
-    (policy((1, [2], [0])), f"{FIRST}: nobody trains"),
+    (policy((1, [2], [0])), f"{FIRST}: all jobs wait, expected one that trains"),
     (policy((1, [2], [3])), f"{FIRST}: a job of model 0 cannot train with 3 workers and 1 PSs"),
     (
         policy((1, [2], [2])).replace(ps=np.array([[2, 0]])),

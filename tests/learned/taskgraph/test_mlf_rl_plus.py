@@ -109,5 +109,5 @@ def test_weights_without_a_network_are_named(tmp_path):
     path = weights_of(tmp_path, [1.0])
     held = read(path)
     write(path, Weights({"x": held.tensors["0.weight"]}, held.card))
-    with pytest.raises(InvalidFile, match=r"\.safetensors: has no tensor '0\.weight'"):
+    with pytest.raises(InvalidFile, match=r"\.safetensors: tensor '0\.weight' is missing"):
         api.simulate(load(), f"mlf-rl-plus:weights={path}", options=WORLD)

@@ -105,7 +105,7 @@ def test_networks_of_other_shapes_are_refused(tmp_path, name):
 
 def test_weights_of_another_policy_are_refused(tmp_path):
     path = with_card(tmp_path, "other", policy="chic")
-    with pytest.raises(InvalidFile, match="holds weights of chic, expected of mlf-rl"):
+    with pytest.raises(InvalidFile, match="weights of chic, expected of mlf-rl"):
         api.simulate(load(), f"mlfs:weights={path}")
     with pytest.raises(InvalidInput, match="switch"):
         api.simulate(load(), "mlfs:switch=never")

@@ -150,12 +150,14 @@ def test_few_workloads_have_no_interval():
 def test_some_claims_alone_are_shown_by_a_part_of_their_name_or_text():
     assert [claim.name for claim in REPORT.only("SMA").claims] == ["small"]
     assert REPORT.only("small").tables == ()
-    with pytest.raises(InvalidInput, match=r"'tiny': in no claim's name or text; there are large, small"):
+    with pytest.raises(
+        InvalidInput, match=r"'tiny', expected a part of a claim's name or text; there are large, small"
+    ):
         REPORT.only("tiny")
 
 
 @pytest.mark.parametrize("name", sorted(set(EXPERIMENTS) - {"findings"}))
 def test_a_claim_that_there_is_not_is_refused_before_anything_runs(name):
-    with pytest.raises(InvalidInput, match=r"claim = 'no such claim'.*there are [a-z]") as error:
+    with pytest.raises(InvalidInput, match=r"claim: 'no such claim'.*there are [a-z]") as error:
         reproduce(name, claim="no such claim")
     assert all(statement.name in str(error.value) for statement in EXPERIMENTS[name].statements)

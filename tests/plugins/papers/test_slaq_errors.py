@@ -35,7 +35,7 @@ def test_errors_by_hand() -> None:
     assert (row.workload, row.curves, row.predictions, total.workload) == ("line", 1, 2, "all")
     assert row.strawman == pytest.approx(0)
     assert row.fit < 0.01
-    with pytest.raises(InvalidInput, match=r"no run has 5 \+ 10 observations: give longer"):
+    with pytest.raises(InvalidInput, match=r"every run has fewer than 5 \+ 10 observations; give longer"):
         prediction_errors([line])
 
 

@@ -69,7 +69,7 @@ def test_dropping_the_first_job_moves_the_origin():
 
 
 def test_quality_of_service_that_the_trace_lacks_is_refused():
-    with pytest.raises(InvalidInput, match="hand-made: has no quality of service; use kinds=random"):
+    with pytest.raises(InvalidInput, match="hand-made: the quality of service is missing; use kinds=random"):
         from_trace(trace(), NODES, kinds="qos")
 
 

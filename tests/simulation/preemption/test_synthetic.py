@@ -106,9 +106,11 @@ def test_options_out_of_range_are_refused(options, sentence):
 
 
 def test_wrong_names_and_options_of_the_source_are_refused():
-    with pytest.raises(UnknownName, match=r"no synthetic workload 'q'; there are .*z .preemption., a .preemption."):
+    with pytest.raises(
+        UnknownName, match=r"unknown synthetic workload 'q'; there are .*z .preemption., a .preemption."
+    ):
         api.workload("synthetic:q")
-    with pytest.raises(UnknownName, match="synthetic:z: has no parameter 'speed'"):
+    with pytest.raises(UnknownName, match="synthetic:z: unknown parameter 'speed'"):
         api.workload("synthetic:z:speed=3")
     with pytest.raises(InvalidInput, match="jobs: 'many', expected an integer"):
         api.workload("synthetic:z:jobs=many")

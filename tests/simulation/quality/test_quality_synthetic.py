@@ -95,7 +95,7 @@ def test_recorded_curves(tmp_path):
     assert load.loss[0].tolist() == [round((3 - 0.2 * k) * 10**9) for k in range(11)]
     assert set(recorded(path=str(path), jobs=4, iterations=10, target=0.5).last.tolist()) == {5}
     path.write_text("\n".join([lines[0], "0,0,1.0", "50,1,2.0"]) + "\n")
-    with pytest.raises(InvalidInput, match="no curve whose loss falls"):
+    with pytest.raises(InvalidInput, match="expected curves whose loss falls"):
         recorded(path=str(path))
 
 
@@ -127,7 +127,7 @@ def test_a_traces_jobs():
     assert "stop at 0.5" in hinted.source
     assert from_trace(trace, None, arrivals=2.0).submit.tolist() == [0, 30]
     assert api.simulate(load, "slaq").violations() == []
-    with pytest.raises(InvalidInput, match="none of its 3 jobs has a GPU"):
+    with pytest.raises(InvalidInput, match="its 3 jobs use 0 GPUs"):
         from_trace(dataclasses.replace(trace, gpus_milli=column([0, 0, 0])), None)
 
 

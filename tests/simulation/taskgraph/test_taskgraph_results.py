@@ -117,9 +117,9 @@ def test_the_task_engine_has_the_same_columns():
 
 def test_worlds_without_a_table_say_so():
     run = api.simulate(api.workload("synthetic:z", jobs=5, nodes=1), "fifo")
-    with pytest.raises(InvalidInput, match="table: preemption has none; use jobs"):
+    with pytest.raises(InvalidInput, match="table: not available for preemption; use jobs"):
         run.table()
-    with pytest.raises(InvalidInput, match="over_time: preemption has none"):
+    with pytest.raises(InvalidInput, match="over_time: not available for preemption"):
         run.over_time()
     *distributions, course = draw_runs([run]).axes
     assert [ax.get_xlabel() for ax in distributions] == list(run.series())

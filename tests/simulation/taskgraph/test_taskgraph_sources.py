@@ -88,7 +88,7 @@ def test_a_share_of_a_gpu_stays_a_share():
 def test_nodes_are_not_counted_by_gpus_that_nobody_asks_for():
     made = TraceBuilder()
     made.add("pod", 0, 600_000, 0, gpus_milli=0, cpu_milli=4000)
-    with pytest.raises(InvalidInput, match="no job asks for a GPU, by which nodes would be counted; give a cluster"):
+    with pytest.raises(InvalidInput, match="jobs use 0 GPUs, so nodes cannot be counted; give a cluster"):
         from_trace(made.build("test"), None)
     assert len(from_trace(made.build("test"), np.array([[8000, 0, 0]])).horizon.arrival) == 1
 

@@ -159,5 +159,5 @@ def test_snapshots_say_who_holds_what_and_residual_instances_keep_it():
     world.apply(seen.round(start=[(1, 1)]))
     assert world.board.holder.tolist() == [[-1, -1], [1, -1]]
     foreign = seen.replace(in_use=[[0], [100]], gpu_in_use=[[0, 0], [40, 60]])
-    with pytest.raises(InvalidInput, match="holds GPUs that no running task holds"):
+    with pytest.raises(InvalidInput, match="used GPUs without a running task"):
         residual(foreign)

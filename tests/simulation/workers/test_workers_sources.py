@@ -92,7 +92,7 @@ def test_a_trace_is_joined_with_the_speed_models():
 
 def test_what_nodes_do_not_give_is_the_papers():
     assert from_trace(trace(), np.array([[-1, 0, 20_000]])).capacity.tolist() == [20, 240, 1200]
-    with pytest.raises(InvalidInput, match="has no GPU"):
+    with pytest.raises(InvalidInput, match="cluster: 0 GPUs"):
         from_trace(trace(), np.array([[8000, 16384, 0]]))
 
 
@@ -100,7 +100,7 @@ def test_jobs_without_gpus_are_left_out_and_counted():
     load = from_trace(trace(gpus_milli=[0, 500, 2000, 0], gpu_count=[0, 1, 2, 0]), None)
     assert load.submit.tolist() == [0, 60_000]
     assert "2 jobs without GPUs left out" in load.source
-    with pytest.raises(InvalidInput, match="no job holds a GPU"):
+    with pytest.raises(InvalidInput, match="jobs use 0 GPUs"):
         from_trace(trace(gpus_milli=[0] * 4, gpu_count=[0] * 4), None)
 
 

@@ -51,7 +51,7 @@ def test_where_the_time_ends_first_what_is_proved_is_so_by_few_nodes():
     instance = mlsched.generate("preemption", preset="paper-surge", seed=1)
     value = api.solve(instance, "columns", objective="total_score").sort_key
     bounds, sizes = [], []
-    with pytest.raises(BackendError, match="no bound is proved in time; give more"):
+    with pytest.raises(BackendError, match="a bound was not proved in time; give more"):
         prices.trees(instance, "total_score", value, Ending(0))
     for looks in (8, 40, 10**9):
         trees, bound = prices.trees(instance, "total_score", value, Ending(looks))

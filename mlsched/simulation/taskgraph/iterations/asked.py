@@ -106,6 +106,6 @@ def _reject_large_jobs(trace: Trace, rows: IntArray, sizes: IntArray) -> None:
     if sizes[largest] > MOST_TASKS or np.unique(sizes).sum() > 10 * MOST_TASKS:
         name = shorten(repr(trace.ids[int(rows[largest])]))
         raise InvalidInput(
-            f"{shorten(trace.source, 100)}: job {name} asks for {sizes[largest]} GPUs or CPUs: jobs must be of at "
-            f"most {MOST_TASKS}, and of fewer sizes if they are so large; check the unit of the column"
+            f"{shorten(trace.source, 100)}: job {name} needs {sizes[largest]} GPUs or CPUs, expected at most "
+            f"{MOST_TASKS}, and fewer sizes of large jobs; check the unit of the column"
         )

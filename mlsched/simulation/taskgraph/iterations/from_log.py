@@ -104,7 +104,7 @@ def from_trace(trace: Trace, nodes: IntArray | Nodes | None, *, seed: int = 0, s
     """
     options = {"seed": seed, **dataclasses.asdict(settings)}
     if not len(trace.submit):
-        raise InvalidInput(f"{trace.source}: holds no job; check limit")
+        raise InvalidInput(f"{trace.source}: 0 jobs, expected at least one; check limit")
     log, given_nodes = trace, nodes
     node_list, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
     trace, changed = _changed_trace(trace, settings.attempts, settings.arrive, settings.unlogged)
@@ -194,7 +194,7 @@ def _changed_trace(trace: Trace, attempts: str, arrive: str, unlogged: str) -> t
     if unlogged == "drop" and len(known_jobs := np.unique(trace.runs.job)) < len(trace):
         notes.append(f"{len(trace) - len(known_jobs)} jobs left out of which the log does not say when they ran")
         if not len(known_jobs):
-            raise InvalidInput(f"{shorten(trace.source, 100)}: does not say of any job when it ran; read start=COLUMN")
+            raise InvalidInput(f"{shorten(trace.source, 100)}: start times are missing; read start=COLUMN")
         trace = picked(trace, known_jobs, trace.submit[known_jobs])
     if attempts == "separate":
         trace, more = separated(trace)

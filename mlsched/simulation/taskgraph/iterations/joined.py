@@ -86,7 +86,7 @@ def joined(
     log = read_trace(path, limit=jobs or None)
     rows = np.flatnonzero((log.gpu_count > 0) & ((log.gpu_count <= largest) | (largest == 0)))
     if not rows.size:
-        raise InvalidInput(f"{log.source}: holds no job with a GPU; check jobs and largest")
+        raise InvalidInput(f"{log.source}: 0 jobs with a GPU; check jobs and largest")
     rng = np.random.default_rng([seed, len(rows)])
     models = _Models(profiles, curves, iterations, error)
     running = np.maximum(log.duration_ms[rows] / 1000, 1.0)
@@ -94,7 +94,7 @@ def joined(
     if sizes.max() > MOST_GPUS:
         name = shown(log.ids[int(rows[sizes.argmax()])])
         raise InvalidInput(
-            f"{log.source}: job {name} asks for {sizes.max()} GPUs: expected at most {MOST_GPUS}; set largest"
+            f"{log.source}: job {name} needs {sizes.max()} GPUs, expected at most {MOST_GPUS}; set largest"
         )
     most = rng.integers(max(1, iterations // 2), iterations + 1, len(rows))
     most = np.minimum(most, np.maximum(running // SHORTEST, 1).astype(np.int64))
@@ -145,7 +145,7 @@ class _Models:
         measured_models = read_profiles(profiles) if profiles else {}
         runs = [run for run in algoperf.read_curves(curves, split="validation") if _loss_falls(run)] if curves else []
         if curves and not runs:
-            raise InvalidInput(f"{curves}: holds no run whose validation loss falls; give another file")
+            raise InvalidInput(f"{curves}: expected runs whose validation loss falls; give another file")
         self.iterations, self.error, self.made = iterations, error, mlfs.Templates()
         self._kinds: list[Algorithm | Any] = [*ALGORITHMS.values(), *measured_models.values()]
         self._runs, self._losses = runs, list[IntArray]()

@@ -51,7 +51,9 @@ def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, st
     if classes == "log":
         numbers = trace.priority[kept]
         if (numbers == ABSENT).all():
-            raise InvalidInput(f"classes=log: {shorten(trace.source, 60)} has no priorities; read priority=COLUMN")
+            raise InvalidInput(
+                f"classes=log: priorities are missing in {shorten(trace.source, 60)}; read priority=COLUMN"
+            )
         order = np.unique(numbers)  # jobs without a number come last
         return np.asarray(np.searchsorted(order, numbers)), f"{len(order)} classes by the priorities of the log"
     names = classes.split("/")
@@ -105,7 +107,7 @@ def eligible(
                 job = trace.ids[int(kept[keys.index(key)])]
                 there = ", ".join(sorted(set().union(*had_names)))
                 raise InvalidInput(
-                    f"job {shown(job)} asks for {name} {shown(text)}, which no node has; the cluster has "
+                    f"job {shown(job)} needs {name} {shown(text)}, which is missing; the cluster has "
                     f"{shorten(there, 80)}: correct the list of nodes, or run it anywhere with {name}s=ignore"
                 )
     kinds, again = np.unique(rows, axis=0, return_inverse=True)

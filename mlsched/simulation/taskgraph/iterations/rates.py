@@ -60,7 +60,7 @@ def typed(
     """
     if not path and not any(trace.rates[row] for row in kept.tolist()):
         if on:
-            raise InvalidInput(f"measured_on={shorten(on)}: no rates are given; give throughputs=TABLE")
+            raise InvalidInput(f"measured_on={shorten(on)}: rates are missing; give throughputs=TABLE")
         return None
     names, node_type = _node_types(nodes)
     reader = _Rates(trace, read_throughputs(path) if path else None, names, _plain_name(on))
@@ -74,7 +74,7 @@ def typed(
     if nowhere.size:
         job = shown(trace.ids[int(kept[nowhere[0]])])
         raise InvalidInput(
-            f"job {job} runs on no node: its rate is 0 wherever it may go; correct its rates, or add nodes"
+            f"job {job} cannot run: its rate is 0 on every node that it may use; correct its rates, or add nodes"
         )
     source = f"{reader.table.source}" if reader.table else "the log"
     note = (
@@ -102,14 +102,14 @@ def _node_types(nodes: Nodes | None) -> tuple[tuple[str, ...], IntArray]:
     """Return the types of a cluster's nodes, and that of each node."""
     if nodes is None:
         raise InvalidInput(
-            "throughputs: no node has a type; give cluster=4x(8gpu:v100)+2x(8gpu:k80), or a file of nodes with a "
-            "column model"
+            "throughputs: types of nodes are missing; give cluster=4x(8gpu:v100)+2x(8gpu:k80), or a file of nodes "
+            "with a column model"
         )
     lacking = [name for name, gpus, model in zip(nodes.ids, nodes.gpus, nodes.model, strict=True) if gpus and not model]
     if lacking:
         raise InvalidInput(
-            f"throughputs: node {shown(lacking[0])} has GPUs of no type; give each shape's, as in 8gpu:v100, or each "
-            "node its model"
+            f"throughputs: node {shown(lacking[0])} has GPUs without a type; give each shape's, as in 8gpu:v100, or "
+            "each node its model"
         )
     own = [_plain_name(model) for model in nodes.model]
     names = sorted(set(own))
@@ -142,7 +142,7 @@ class _Rates:
         if on not in rates:
             there = f"the type its duration is of, {shown(on)}, has no rate in {source}" if on else "names no GPU type"
             raise InvalidInput(
-                f"{there}; say on which type durations were measured: give measured_on=TYPE, one of {', '.join(rates)}"
+                f"{there}; for the type of the durations give measured_on=TYPE, one of {', '.join(rates)}"
             )
         if not rates[on]:
             raise InvalidInput(
@@ -169,9 +169,9 @@ class _Rates:
         if text:
             return _parse_rates(text), "its rates"
         if self.table is None:
-            raise InvalidInput("has no rates; write v100=12.5|k80=3, or give throughputs=TABLE")
+            raise InvalidInput("rates are missing; write v100=12.5|k80=3, or give throughputs=TABLE")
         if not model:
-            raise InvalidInput(f"names no model to look up in {self.table.source}; read model=COLUMN")
+            raise InvalidInput(f"the model to look up in {self.table.source} is missing; read model=COLUMN")
         return {_plain_name(name): rate for name, rate in self.table.of(model, gpus).items()}, self.table.source
 
 

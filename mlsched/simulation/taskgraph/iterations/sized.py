@@ -35,7 +35,7 @@ def for_load(asked: Asked, arrival: IntArray, ticks: Floats, load: float) -> tup
     within = np.minimum(ticks, arrival[-1] - arrival) if span else ticks
     work = float((asked.of_jobs[:, asked.counted] * within).sum()) / 1000
     if not asked.of_jobs[:, asked.counted].any():
-        raise InvalidInput("the log: no job asks for a GPU or a CPU, by which nodes would be counted; give a cluster")
+        raise InvalidInput("the log: jobs use 0 GPUs and CPUs, so nodes cannot be counted; give a cluster")
     largest = -(-int(asked.of_jobs[:, asked.counted].max()) // (1000 * A_NODE))
     count = max(largest, round(work / ((span or float(ticks.max())) * load * A_NODE)))
     how = f"no cluster given: nodes made for a load of {load:g}"

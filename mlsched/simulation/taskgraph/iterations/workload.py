@@ -92,12 +92,12 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
             values = getattr(self, name)
             refuse_first(values >= len(rows), name, values, f"expected below {len(rows)} ({what})")
         if len(self.gang) and not self.accuracy.shape[1]:
-            raise InvalidInput("accuracy: has no column, expected at least one")
+            raise InvalidInput("accuracy: 0 columns, expected at least one")
         refuse_first(
             (self.duration == 0) != (self.estimate == 0), "estimate", self.estimate, "expected 0 where the duration is"
         )
         if len(self.loss) and not self.loss.shape[1]:
-            raise InvalidInput("loss: has no column, expected at least one, or no table")
+            raise InvalidInput("loss: 0 columns, expected at least one; otherwise omit the table")
         gpus.check(self)
         self.check_failures(len(self.node_capacity))
         self.check_logged()

@@ -142,7 +142,7 @@ class AnnealedLists:
 
     def _call_compiled(self, moves: int, temperature: float) -> None:
         if not compiled()(ctypes.byref(self._lists), ctypes.byref(self._search), moves, temperature):
-            raise MemoryError("no memory for the table of used resources")
+            raise MemoryError("the table of used resources does not fit in memory")
 
     def plan(self) -> Timetable | None:
         """Return the plan of the best list; None if the first list was too long already."""

@@ -52,7 +52,7 @@ def _states_by_system(documents: Sequence[Document], options: Options) -> list[S
     if systems == ["Slurm"]:
         return [slurm.read_slurm(list(documents), options)]
     if systems != ["Kubernetes"]:
-        raise InvalidInput("no state is given; name files that kubectl, squeue or KAI wrote")
+        raise InvalidInput("the state is missing; name files that kubectl, squeue or KAI wrote")
     by_kind = objects.objects_by_kind(documents)
     if by_kind.get("Workload") or by_kind.get("ClusterQueue"):
         states = kueue.read_kueue(by_kind, options)

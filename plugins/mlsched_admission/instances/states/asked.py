@@ -45,7 +45,7 @@ def _job_of_name(requested: str, waiting: Sequence[Waiting], state: State) -> st
         raise InvalidInput(f"{requested}: {len(matches)} waiting jobs are called so; name one of {several}")
     blocked = [name for name in state.held if requested in (name, name.rpartition("/")[2])]
     if blocked:
-        raise InvalidInput(f"{requested}: {state.held[blocked[0]]}: not asked about")
+        raise InvalidInput(f"{requested}: {state.held[blocked[0]]}; choose another waiting job")
     names = [one.name for one in waiting]
     there = shorten(", ".join(names), 120) or "none"
-    raise InvalidInput(f"{requested}: no waiting job is called so{did_you_mean(requested, names)}; waiting: {there}")
+    raise InvalidInput(f"{requested}: unknown waiting job{did_you_mean(requested, names)}; waiting: {there}")

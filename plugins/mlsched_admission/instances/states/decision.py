@@ -51,8 +51,8 @@ def read_decision(path: str | os.PathLike[str], instance: Instance) -> Decision:
     victims = list(dict.fromkeys(_marked_victims(Entry(data, name))))
     if not victims:
         raise InvalidFile(
-            f'{name}: names no victim; give a name per line, {{"evict": [names]}}, or events, pods, workloads or jobs '
-            f"that the scheduler marked as preempted"
+            f'{name}: victims are missing; give a name per line, {{"evict": [names]}}, or events, pods, workloads or '
+            f"jobs that the scheduler marked as preempted"
         )
     # The later state may have victims of other decisions, too: those of this one are among its units.
     known_names = set(instance.unit_names) | set(instance.group_names)
@@ -123,7 +123,7 @@ def _only_match(name: str, known_names: Sequence[str], where: str, what: str = "
     if short:
         several = shorten(", ".join(known_names[n] for n in short), 100)
         raise InvalidInput(f"{where}: {len(short)} of them are called {name!r}; name one of {several}")
-    raise InvalidInput(f"{where}: {name!r}: no {what} of the question is called so{_similar_name(name, known_names)}")
+    raise InvalidInput(f"{where}: {name!r}: unknown {what} of the question{_similar_name(name, known_names)}")
 
 
 def _similar_name(name: str, known_names: Sequence[str]) -> str:

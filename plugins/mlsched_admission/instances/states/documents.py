@@ -71,7 +71,7 @@ def _read_document(path: str | os.PathLike[str]) -> Document:
         return _text_documents(name, content)
     data = parse_json(path, content, max_characters=MOST_SIGNS, constant=_finite_constant, pairs=_without_ignored)
     if not isinstance(data, dict):
-        raise InvalidFile(f"{name}: holds a JSON list; give the whole document that the command printed")
+        raise InvalidFile(f"{name}: is a JSON list, expected the complete document that the command printed")
     return _recognised(name, Entry(data, name))
 
 
@@ -100,7 +100,7 @@ def _text_documents(name: str, content: bytes) -> Document:
         raise InvalidFile(f"{name}: is YAML, which is not read; write JSON: kubectl get ... -o json")
     if not _CONFIG.search(text[:100_000]):
         raise InvalidFile(
-            f"{name}: is neither JSON nor what `scontrol show config` prints (it begins "
+            f"{name}: is neither JSON nor output of `scontrol show config` (it begins "
             f"{shorten(text.split(chr(10))[0], 40)!r}); write JSON: kubectl get -o json, squeue --json"
         )
     return Document("config", name, Entry({"text": text}, name))
@@ -118,7 +118,9 @@ def _unzip_snapshot(path: str | os.PathLike[str], content: bytes) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if _MEMBER not in archive.namelist():
-                raise InvalidFile(f"{name}: has no member {_MEMBER}: only snapshots of KAI are read from zip archives")
+                raise InvalidFile(
+                    f"{name}: member {_MEMBER} is missing: only snapshots of KAI are read from zip archives"
+                )
             member = archive.getinfo(_MEMBER)
             # Only these two are decompressed piece by piece: of the others, the first piece may be of any size.
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
@@ -145,12 +147,14 @@ def _recognised(name: str, entry: Entry) -> Document:
     if is_incident(value):
         return Document("incident", name, entry)
     if isinstance(kind, str) and _RECORD.fullmatch(kind):
-        raise InvalidFile(f"{name}: is a {kind}, no state of a cluster; `mlsched check` judges plans of instances")
+        raise InvalidFile(
+            f"{name}: is a {kind}, expected the state of a cluster; `mlsched check` judges plans of instances"
+        )
     if isinstance(kind, str):
         return Document("kubernetes", name, entry)
     if isinstance(value.get("sinfo"), list):
         raise InvalidFile(
-            f"{name}: is what `sinfo --json` prints, which groups nodes by partition and state; "
+            f"{name}: is output of `sinfo --json`, which groups nodes by partition and state; "
             f"give nodes one by one: scontrol show nodes --json"
         )
     if any(key in value for key in ("jobs", "nodes", "partitions", "qos", "associations")):

@@ -53,7 +53,7 @@ class Entry:
         """Return a required text."""
         value = self.text(*keys)
         if not value:
-            self.fail(f"has no {'.'.join(keys)}", remedy or "give the object as the cluster printed it")
+            self.fail(f"{'.'.join(keys)} is missing", remedy or "give the object as the cluster printed it")
         return value
 
     def whole(self, *keys: str, default: int = 0, low: int = -EXACT) -> int:

@@ -55,8 +55,8 @@ class Gangs:
             gang = self.by_key.get((system, f"{space}/{name}" if space else name))
             if gang is None:
                 pod.fail(
-                    f"is in pod group {name!r} of {system}, which the state does not have",
-                    "add what `kubectl get podgroups -A -o json` prints",
+                    f"is in pod group {name!r} of {system}, which is missing in the state",
+                    "add the output of `kubectl get podgroups -A -o json`",
                 )
             if gang.minimum:
                 gang.pods.append(pod)

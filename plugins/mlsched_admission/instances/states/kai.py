@@ -61,7 +61,7 @@ def read_kai(documents: list[Document], options: Options) -> State:
     raw = documents[0].entry.under("rawObjects")
     by_kind = _objects_by_kind(raw, documents[0].path)
     if not by_kind["Node"]:
-        raw.fail("has no nodes", "fetch the snapshot again")
+        raw.fail("nodes are missing", "fetch the snapshot again")
     state = State("kai")
     return _Snapshot(by_kind, state, options, documents[0].entry.under("config")).read()
 

@@ -42,7 +42,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 def read_kubernetes(by_kind: k8s.Objects, options: Options) -> State:
     """Return the state of these objects."""
     if not by_kind.get("Node"):
-        raise InvalidInput("the state has no nodes; add what `kubectl get nodes -o json` prints")
+        raise InvalidInput("nodes are missing in the state; add the output of `kubectl get nodes -o json`")
     state = State("kubernetes")
     pods = [pod for pod in by_kind.get("Pod", []) if pod.text("status", "phase") not in _ENDED]
     machines = k8s.machines_by_name(by_kind)

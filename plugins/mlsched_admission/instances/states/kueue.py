@@ -44,7 +44,7 @@ def read_kueue(by_kind: k8s.Objects, options: Options) -> list[State]:
     """Return the state of these objects: one, or one per combination of flavors that the requested workload may use."""
     for kind, command in (("Workload", "workloads -A"), ("ClusterQueue", "clusterqueues")):
         if not by_kind.get(kind):
-            raise InvalidInput(f"the state has no {kind}; add what `kubectl get {command} -o json` prints")
+            raise InvalidInput(f"{kind} is missing in the state; add the output of `kubectl get {command} -o json`")
     snapshot = read_snapshot(by_kind)
     state = State("kueue", model=snapshot)
     state.quotas = {_name_of_node(node): _quota_of_node(node) for node in _all_nodes(snapshot)}

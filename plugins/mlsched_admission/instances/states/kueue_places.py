@@ -106,7 +106,7 @@ class Places:
                 leaf = self._leaf_of_domain(one, topology, levels, place)
                 self.placed += count
                 if self.placed > MOST_PODS:
-                    one.fail(f"its pods and those before are more than {MOST_PODS}", "ask about a part of the cluster")
+                    one.fail(f"its pods and those before are more than {MOST_PODS}", "choose a part of the cluster")
                 for _ in range(count):
                     pods.append(Pod(f"{name}#{len(pods)}", leaf, demand))
                 node = self.state.nodes[leaf]
@@ -122,8 +122,8 @@ class Places:
         leaf = self.by_host.get(place[-1], place[-1]) if by_host else f"{topology}:{'/'.join(place)}"
         if leaf not in self.state.nodes:
             one.fail(
-                f"topologyAssignment names {leaf!r}, which the state does not have",
-                "add what `kubectl get nodes -o json` prints, of the same moment",
+                f"topologyAssignment names {leaf!r}, which is missing in the state",
+                "add the output of `kubectl get nodes -o json` of the same moment",
             )
         return leaf
 

@@ -137,10 +137,10 @@ def _read_cluster(documents: list[Document], options: Options) -> Cluster:
         ("partitions", "scontrol show partitions --json"),
     ):
         if not entries[what]:
-            raise InvalidInput(f"the state has no {what}; add what `{command}` prints")
+            raise InvalidInput(f"{what} are missing in the state; add the output of `{command}`")
     config = config_of(documents, options.slurm_conf)
     if config.by == "qos" and not entries["qos"]:
-        raise InvalidInput("preempt/qos, and the state has no QOS; add what `sacctmgr show qos --json` prints")
+        raise InvalidInput("preempt/qos: QOS is missing in the state; add the output of `sacctmgr show qos --json`")
     return Cluster(
         entries["jobs"],
         _components_by_name(entries["nodes"]),
@@ -175,7 +175,7 @@ def _newer_version(document: Document) -> str:
 def _refuse_accounting(document: Document) -> None:
     for one in document.entry.entries("jobs"):
         if isinstance(one.get("state"), dict) or isinstance(one.get("time"), dict):
-            document.entry.fail("is what `sacct --json` prints, which is no state", "give squeue --json")
+            document.entry.fail("is output of `sacct --json`, expected a state", "give squeue --json")
         return
 
 
@@ -270,8 +270,8 @@ def _subtract_allocations(state: State, cluster: Cluster, by_name: Components, h
         for node, amounts in (item for part in parts for item in part.items()):
             if node not in state.nodes:
                 raise InvalidInput(
-                    f"job {name} runs on node {node}, which the state does not have; "
-                    "add what `scontrol show nodes --json` prints, of the same moment"
+                    f"job {name} runs on node {node}, which is missing in the state; "
+                    "add the output of `scontrol show nodes --json` of the same moment"
                 )
             if "COMPLETING" in now:
                 state.nodes[node].draining = sum_of_amounts(state.nodes[node].draining, amounts)
@@ -313,8 +313,8 @@ def _waiting_job(
         partition = job.needed("partition").split(",")[0]
         if partition not in cluster.partitions:
             job.fail(
-                f"waits in partition {partition!r}, which the state does not have",
-                "add what `scontrol show partitions --json` prints",
+                f"waits in partition {partition!r}, which is missing in the state",
+                "add the output of `scontrol show partitions --json`",
             )
         if "," in job.text("partition"):
             state.leave_out(name, [f"partitions {job.text('partition')}: asked about {partition}"])

@@ -49,7 +49,7 @@ def config_of(documents: Iterable[Document], path: str | None) -> Config:
         fields |= _values_by_line(path)
     if "preempttype" not in fields:
         raise InvalidInput(
-            "the state does not say how this Slurm preempts (PreemptType); add what `scontrol show config` prints, or "
+            "PreemptType is missing in the state; add the output of `scontrol show config`, or "
             "give slurm_conf=slurm.conf"
         )
     return _config_of_fields(fields)

@@ -34,7 +34,7 @@ def amounts_by_node(job: Entry, threads: dict[str, int], kinds: dict[str, str]) 
         there[name] = {"mem": sv.finite_count(one, "memory", "allocated"), "cpu": sv.finite_count(one, "cpus", "count")}
     order = list(there) or sv.expand_hosts(job, job.text("nodes"), "nodes")
     if not order:
-        job.fail("runs, and names no nodes", "write squeue --json again, as somebody who may see all jobs")
+        job.fail("runs, but its nodes are missing", "write squeue --json again, as somebody who may see all jobs")
     for name, amounts in zip(order, _cpus_by_node(job, total.get("cpu", 0), order, cores), strict=True):
         there.setdefault(name, {}).setdefault("cpu", amounts)
     memory = total.get("mem", 0)
@@ -69,7 +69,7 @@ def _split_evenly(job: Entry, what: str, total: int, order: list[str], *, up: bo
     part, rest = divmod(total, len(order))
     if rest and not up:
         job.fail(
-            f"holds {total} {what} on {len(order)} nodes, and the state does not say how many on each",
+            f"uses {total} {what} on {len(order)} nodes, but the number on each node is missing",
             "write squeue --json again, as somebody who may see gres_detail and job_resources",
         )
     return [part + (n < rest) for n in range(len(order))]

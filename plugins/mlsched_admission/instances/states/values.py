@@ -72,5 +72,5 @@ def parse_span(name: str, text: str) -> int:
         raise InvalidInput(f"{name}: {shorten(text)!r}, expected a time such as 2h, 90m, 1h30m or 02:00:00")
     total = 86400 * days + 3600 * hours + 60 * minutes + seconds
     if not total:
-        raise InvalidInput(f"{name}: {shorten(text)!r}, expected longer than nothing")
+        raise InvalidInput(f"{name}: {shorten(text)!r}, expected longer than 0")
     return total

@@ -33,7 +33,9 @@ def policy(name: str) -> Policy:
     """Return the policy of that name, or raise UnknownName."""
     lookup = POLICIES | PACKING
     if name not in lookup:
-        raise UnknownName(f"no policy '{name}' of Gavel{did_you_mean(name, lookup)}; there are {', '.join(lookup)}")
+        raise UnknownName(
+            f"unknown policy '{name}' of Gavel{did_you_mean(name, lookup)}; there are {', '.join(lookup)}"
+        )
     return lookup[name]
 
 

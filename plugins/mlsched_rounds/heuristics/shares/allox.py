@@ -35,8 +35,7 @@ class _AlloX:
         if (query.gpus != 1).any():
             where = int(np.flatnonzero(query.gpus != 1)[0])
             raise InvalidInput(
-                f"allox: job {int(query.jobs[where])} holds {int(query.gpus[where])} GPUs: only jobs with one are "
-                "matched; give gpus=1"
+                f"allox: job {int(query.jobs[where])} uses {int(query.gpus[where])} GPUs, expected 1; give gpus=1"
             )
         jobs = query.jobs.tolist()
         self.given = {job: kind for job, kind in self.given.items() if job in set(jobs)}

@@ -186,7 +186,7 @@ def test_bad_states_are_one_line(cli, tmp_path):
     cli("judge", tmp_path / "none.json").refused("file not found")
     mlsched.save(mlsched.generate("preemption", "small"), tmp_path / "i.json")
     cli("judge", tmp_path / "i.json").refused(
-        "i.json: is a preemption.instance, no state of a cluster; `mlsched check`"
+        "i.json: is a preemption.instance, expected the state of a cluster; `mlsched check`"
     )
     documents = kube_state()
     documents["pods.json"]["items"].pop()
@@ -198,7 +198,7 @@ def test_a_decision_and_a_rule_exclude_each_other(judged):
 
 
 def test_names_that_nobody_has_are_refused(judged):
-    judged("kubernetes", victims=["web-9"]).refused("no running unit of the question is called so")
+    judged("kubernetes", victims=["web-9"]).refused("unknown running unit of the question")
 
 
 def test_a_plan_of_another_state_is_refused(judged, cli, tmp_path):

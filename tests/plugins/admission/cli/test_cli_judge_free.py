@@ -47,4 +47,4 @@ def test_wrong_values_are_refused(cli, instance_file, value, message):
 
 
 def test_it_judges_no_decision(cli, instance_file):
-    cli("judge", instance_file, "--free", "node=1", "--rule", "kueue").refused("--free: judges no decision")
+    cli("judge", instance_file, "--free", "node=1", "--rule", "kueue").refused("--free: does not judge a decision")

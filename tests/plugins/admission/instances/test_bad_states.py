@@ -37,16 +37,19 @@ TEXTS = {
     "empty": ("", "is empty"),
     "yaml": ("apiVersion: v1\nkind: List\nitems:\n- a\n", "is YAML, which is not read; write JSON"),
     "yaml document": ("---\nkind: Pod\n", "is YAML"),
-    "text": ("JOBID PARTITION NAME\n1 gpu x\n", "is neither JSON nor what `scontrol show config` prints"),
-    "list": ("[1]", "holds a JSON list"),
+    "text": ("JOBID PARTITION NAME\n1 gpu x\n", "is neither JSON nor output of `scontrol show config`"),
+    "list": ("[1]", "is a JSON list"),
     "broken": ('{"kind": "Pod", ', "is not JSON"),
     "twice": ('{"kind": "Pod", "kind": "Node"}', "given twice"),
     "deep": ('{"kind": ' + "[" * 100_000, "is not JSON"),
     "no state": ('{"a": 1, "b": 2}', "is not a known state (its fields: a, b)"),
     "sinfo": ('{"sinfo": []}', "scontrol show nodes --json"),
-    "no kind": ('{"kind": "List", "items": [{"metadata": {}}]}', "has no kind"),
+    "no kind": ('{"kind": "List", "items": [{"metadata": {}}]}', "kind is missing"),
     "items": ('{"kind": "List", "items": [3]}', "expected an object"),
-    "no nodes": ('{"kind": "List", "items": []}', "has no nodes; add what `kubectl get nodes -o json` prints"),
+    "no nodes": (
+        '{"kind": "List", "items": []}',
+        "nodes are missing in the state; add the output of `kubectl get nodes -o json`",
+    ),
 }
 
 
@@ -74,7 +77,7 @@ def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "MOST_STATE", 100_000)
     path = tmp_path / "bomb"
     path.write_bytes(gzip.compress(b" " * 1_000_000))
-    assert "holds more than 100000 bytes, uncompressed" in one_line([path])
+    assert "has more than 100000 bytes, uncompressed" in one_line([path])
     path.write_bytes(_zip({"snapshot.json": b" " * 1_000_000}))
     assert "has more than 100000 bytes, uncompressed" in one_line([path])
     path.write_bytes(_zip({f"{n}.json": b"" for n in range(70)}))
@@ -82,7 +85,7 @@ def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
     path.write_bytes(_zip({"snapshot.json": b"{}"}, zipfile.ZIP_LZMA))
     assert "is encrypted or compressed in an unusual way" in one_line([path])
     path.write_bytes(_zip({"other.json": b"{}"}))
-    assert "has no member snapshot.json" in one_line([path])
+    assert "member snapshot.json is missing" in one_line([path])
     path.write_bytes(_zip({"snapshot.json": b"{}" * 100})[:60])
     assert "is a damaged zip archive" in one_line([path])
     monkeypatch.setattr(documents, "MOST_SIGNS", {"[": 3})
@@ -123,11 +126,15 @@ WRONG = {
             "lots",
             "expected a quantity such as 500m",
         ),
-        (("queues.json", "items"), [], "the state has no ClusterQueue; add what `kubectl get clusterqueues"),
+        (
+            ("queues.json", "items"),
+            [],
+            "ClusterQueue is missing in the state; add the output of `kubectl get clusterqueues",
+        ),
         (
             ("workloads.json", "items", 2, "status", "admission", "clusterQueue"),
             "gone",
-            "was admitted by ClusterQueue 'gone', which the state does not have",
+            "was admitted by ClusterQueue 'gone', which is missing in the state",
         ),
         (
             ("workloads.json", "items", 2, "status", "conditions", 0, "lastTransitionTime"),
@@ -154,7 +161,7 @@ WRONG = {
     ],
     "slurm": [
         (("jobs.json", "meta", "plugin", "data_parser"), "data_parser/v0.0.39", "0.0.40 to 0.0.45 are read"),
-        (("jobs.json", "jobs", 0, "state"), {"current": ["RUNNING"]}, "is what `sacct --json` prints"),
+        (("jobs.json", "jobs", 0, "state"), {"current": ["RUNNING"]}, "is output of `sacct --json`"),
         (("jobs.json", "jobs", 0, "priority"), "soon", "expected a number as Slurm writes it"),
         (("jobs.json", "jobs", 0, "gres_detail"), ["gpu:8", "gpu:8"], "an entry for each of its 1 nodes"),
         (("jobs.json", "jobs", 0, "gres_detail"), ["!"], "expected a generic resource"),
@@ -163,9 +170,9 @@ WRONG = {
         (("jobs.json", "jobs", 2, "partition"), "fast", "waits in partition 'fast'"),
         (("jobs.json", "jobs", 2, "excluded_nodes"), "n[1-999999999]", "stands for more than"),
         (("jobs.json", "jobs", 2, "excluded_nodes"), "n[1-", "expected a list of hosts"),
-        (("nodes.json", "nodes"), [], "the state has no nodes; add what `scontrol show nodes --json`"),
-        (("nodes.json", "nodes", 0, "name"), "m1", "job 7 runs on node n1, which the state does not have"),
-        (("qos.json", "qos"), [], "the state has no QOS"),
+        (("nodes.json", "nodes"), [], "nodes are missing in the state; add the output of `scontrol show nodes --json`"),
+        (("nodes.json", "nodes", 0, "name"), "m1", "job 7 runs on node n1, which is missing in the state"),
+        (("qos.json", "qos"), [], "QOS is missing in the state"),
         (("config.txt",), "PreemptType=preempt/none2\nPreemptMode=OFF", "PreemptType: none2"),
     ],
 }
@@ -184,9 +191,7 @@ def test_an_uneven_split_is_refused_where_nothing_says_how(tmp_path):
     made = slurm_state()
     job = made["jobs.json"]["jobs"][1]
     job["gres_detail"], job["tres_alloc_str"] = [], "cpu=32,mem=32G,node=2,gres/gpu=7"
-    assert "holds 7 gres/gpu on 2 nodes, and the state does not say how many on each" in one_line(
-        written(tmp_path, made)
-    )
+    assert "uses 7 gres/gpu on 2 nodes, but the number on each node is missing" in one_line(written(tmp_path, made))
 
 
 def test_topologies_stand_for_a_bounded_number_of_pods(tmp_path):

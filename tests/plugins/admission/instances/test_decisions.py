@@ -81,8 +81,8 @@ def test_what_is_wrong_with_a_decision_is_said(tmp_path):
     for content, message in (
         ('["trian"]', "did you mean 'train'"),
         ('{"evict": "train"}', "expected a list of names"),
-        ("{}", "names no victim"),
-        ('{"evict": [], "start": ["train"]}', "no waiting job"),
+        ("{}", "victims are missing"),
+        ('{"evict": [], "start": ["train"]}', "unknown waiting job"),
     ):
         path.write_text(content)
         with pytest.raises((InvalidFile, InvalidInput), match=message):

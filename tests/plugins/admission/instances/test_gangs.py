@@ -69,7 +69,7 @@ def test_fewer_members_than_the_minimum_cannot_start(tmp_path, system):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_mark_without_its_group_is_refused(tmp_path, system):
-    with pytest.raises(InvalidFile, match=f"is in pod group 'train' of {system}, which the state does not have"):
+    with pytest.raises(InvalidFile, match=f"is in pod group 'train' of {system}, which is missing in the state"):
         judged(tmp_path, member(system, "train", "train-0", gpus=1, priority=100))
 
 

@@ -68,7 +68,7 @@ def test_a_higher_priority_than_must_be_is_dominated_whatever_it_costs():
 def test_what_cannot_be_asked_is_a_line():
     with pytest.raises(InvalidInput, match="decision: 7: expected at least 0 and below 3"):
         judge_decision(one_node(), [7])
-    with pytest.raises(InvalidInput, match=r"first: \['lost'\], expected top_priority, or nothing"):
+    with pytest.raises(InvalidInput, match=r"first: \['lost'\], expected \['top_priority'\] or \[\]"):
         judge_decision(one_node(), [0], first=("lost",))
     with pytest.raises(InvalidInput, match="objectives: expected two or more"):
         judge_decision(one_node(), [0], objectives=("lost",))

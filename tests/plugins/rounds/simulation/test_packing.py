@@ -189,8 +189,8 @@ def test_rates_of_pairs_are_read_on_request(tmp_path) -> None:
     ("table", "line"),
     [
         ('{"fast": {"(\'a\', 1)": {"null": 1, "(\'a\', 1)": 3}}}', "expected a list of two rates"),
-        ('{"fast": {"(\'a\', 1)": {"null": 1}}}', "has no rates of pairs; give a throughputs file of Gavel"),
-        ("model,gpus,fast\na,1,2\n", "a CSV table has no rates of pairs; give a throughputs file of Gavel"),
+        ('{"fast": {"(\'a\', 1)": {"null": 1}}}', "rates of pairs are missing; give a throughputs file of Gavel"),
+        ("model,gpus,fast\na,1,2\n", "a CSV table lacks rates of pairs; give a throughputs file of Gavel"),
     ],
 )
 def test_tables_without_pairs_are_refused(tmp_path, table, line) -> None:
@@ -218,14 +218,14 @@ def test_only_jobs_on_as_many_gpus_that_run_alone_share(tmp_path) -> None:
     jobs = workload(tmp_path, "a,0,1,10\nb,0,1,10\n")
     with pytest.raises(InvalidInput, match="only jobs on as many GPUs share them"):
         dataclasses.replace(jobs, gpus=np.array([1, 2]))
-    with pytest.raises(InvalidInput, match="must run there alone, too"):
+    with pytest.raises(InvalidInput, match="must also run there without sharing"):
         dataclasses.replace(jobs, rate=np.zeros_like(jobs.rate))
 
 
 def test_whoever_packs_needs_rates_of_pairs(tmp_path) -> None:
-    with pytest.raises(InvalidInput, match="gandiva: no rates of pairs; give packing=true"):
+    with pytest.raises(InvalidInput, match="gandiva: rates of pairs are missing; give packing=true"):
         mlsched.simulate(workload(tmp_path, "a,0,1,10\n", packing=False), "gavel:policy=gandiva")
-    with pytest.raises(InvalidInput, match="a round has no rates of pairs; use --simulator gavel"):
+    with pytest.raises(InvalidInput, match="a round lacks rates of pairs; use --simulator gavel"):
         mlsched.solve(mlsched.generate("rounds", seed=1), "gavel:policy=gandiva")
 
 
@@ -233,7 +233,7 @@ def test_jobs_that_change_their_batch_sizes_do_not_share(shared_data, tmp_path) 
     row = ("ResNet-18 (batch size 32)", "command", "folder", "arg", "0", "1000", "1", "accordion", "1", "0", "9", "0")
     (tmp_path / "log.trace").write_text("\t".join(row) + "\n")
     options = {"cluster": "v100=1", "throughputs": str(shared_data / "gavel/simulation_throughputs.json.gz")}
-    with pytest.raises(InvalidInput, match="no rates of pairs; give adapt=false"):
+    with pytest.raises(InvalidInput, match="for jobs that change their batch sizes; give adapt=false"):
         mlsched.workload(tmp_path / "log.trace", "rounds", packing=True, **options)
     held = mlsched.workload(tmp_path / "log.trace", "rounds", packing=True, adapt=False, **options)
     assert held.packing is not None

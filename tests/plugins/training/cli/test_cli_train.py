@@ -75,11 +75,11 @@ def test_ends_when_its_cpu_time_is_spent(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["nope"], "no policy 'nope'"),
+        (["nope"], "unknown policy 'nope'"),
         (["chic", "--set", "keep=2"], "keep: 2"),
         (["chic", "--set", "seed=2"], "--seed"),
         (["chic", "--set", "cpu_limit=2"], "--cpu-limit"),
-        (["chic-plus", "--until-trained"], "no criterion"),
+        (["chic-plus", "--until-trained"], "lacks a criterion"),
         (["chic", "--device", "tpu"], "device"),
         (["chic", "--resume"], "file not found"),
         (["chic", "--plot", "curve.xyz"], "curve.xyz"),

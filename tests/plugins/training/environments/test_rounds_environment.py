@@ -129,7 +129,7 @@ def test_wrong_calls_are_refused():
         RoundsEnv(window=0)
     with pytest.raises(InvalidInput, match="queueing: 'always'"):
         RoundsEnv(queueing="always")
-    for sizes, said in (({"nodes": 3}, "has no parameter 'nodes'"), ({"jobs": 0}, "jobs: 0, expected between 1")):
+    for sizes, said in (({"nodes": 3}, "unknown parameter 'nodes'"), ({"jobs": 0}, "jobs: 0, expected between 1")):
         with pytest.raises(InvalidInput, match=f"mlsched/TaskGraphRounds-v0: {said}"):
             RoundsEnv(**sizes)
     with pytest.raises(InvalidInput, match="pausing: 'none', expected 'keep'"):

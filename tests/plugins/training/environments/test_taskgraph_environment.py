@@ -73,7 +73,7 @@ def test_the_return_is_the_judges_over_adversarial_instances(instance, seed, win
     """Residual horizons, movement, runs of no length, and early stops included."""
     make = functools.partial(TaskGraphEnv, instances=[instance], window=window, stop=stop)
     if impossible(instance):
-        with pytest.raises(mlsched.InvalidInput, match="no feasible plan"):
+        with pytest.raises(mlsched.InvalidInput, match="is infeasible"):
             make()
         return
     if len(rollout(instance, stopping(stop)).task) == len(instance.fixed_task):
@@ -173,8 +173,8 @@ def test_what_cannot_be_an_episode_is_refused():
         ({"instances": []}, "at least one"),
         ({"instances": [good, narrow]}, r"instances\[1\]: expected as many nodes"),
         ({"instances": [good], "jobs": 3}, "leave out preset and sizes"),
-        ({"instances": [horizon([(0, 1, [(1, 9)])])]}, "no feasible plan: 1 of 1 tasks fit no node"),
-        ({"preset": "none-such"}, "has no preset"),
+        ({"instances": [horizon([(0, 1, [(1, 9)])])]}, "is infeasible: 1 of 1 tasks fit no node"),
+        ({"preset": "none-such"}, "unknown preset"),
         ({"jobs": 0}, "jobs: 0"),
         ({"size": 3}, "size"),
         ({"window": 0}, "window: 0"),

@@ -20,7 +20,7 @@ gymnasium.register_envs(mlsched_training.environments)
 
 def test_a_vector_refuses_what_is_no_action_and_what_is_no_option():
     envs = gymnasium.make_vec("mlsched/Workers-v0", num_envs=2, jobs=1).unwrapped
-    with pytest.raises(InvalidInput, match=r"^reset: options: has no 'x'; it has none$"):
+    with pytest.raises(InvalidInput, match=r"^reset: options: unknown 'x'; it has none$"):
         envs.reset(options={"x": 1})
     _, info = envs.reset(seed=0)
     rng, over = np.random.default_rng(0), np.zeros(2, dtype=bool)

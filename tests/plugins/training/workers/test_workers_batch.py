@@ -177,7 +177,7 @@ def test_what_cannot_be_stepped_together_is_refused():
     for loads, message in (
         ([], "expected at least one"),
         ([load, load.replace(capacity=[9, 120, 600])], r"workloads\[1\]: its capacity differs"),
-        ([load.replace(submit=[], model=[], iterations=[])], r"workloads\[0\]: has no jobs"),
+        ([load.replace(submit=[], model=[], iterations=[])], r"workloads\[0\]: 0 jobs"),
         ([load.replace(capacity=[0, 120, 600])], r"workloads\[0\]: could never end: 2 of 2 jobs cannot train"),
     ):
         with pytest.raises(InvalidInput, match=message):

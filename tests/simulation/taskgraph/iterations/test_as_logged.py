@@ -179,7 +179,7 @@ def test_pods_of_a_job_count_by_their_own_gpus(write) -> None:
 def test_a_gap_is_refused_with_the_proof(write) -> None:
     run = as_logged(write("submit,start,end,gpus\n0,0,100,3\n5,50,120,2\n7,6,20,1\n"), "1x(4gpu)", tick=1)
     assert [finding.kind for finding in run.lint()] == ["capacity", "start before submit"]
-    message = "as-logged: no gap, since the log cannot have been so: capacity: from 50 s to"
+    message = "as-logged: the log is impossible, so the gap is undefined: capacity: from 50 s to"
     with pytest.raises(InvalidInput, match=message):
         _ = run.gaps
 
@@ -192,9 +192,9 @@ def test_what_as_logged_needs(write) -> None:
         as_logged(log, "1x(1gpu)", arrivals=2.0)
     with pytest.raises(InvalidInput, match=r"fifo: 'pausing' is an option of the simulator.*; pass options="):
         mlsched.simulate(mlsched.workload("sample:philly", limit=5), "fifo", pausing="keep")
-    with pytest.raises(InvalidInput, match="as-logged: has no parameter; leave depth out"):
+    with pytest.raises(InvalidInput, match="as-logged: does not take parameters; leave out depth"):
         mlsched.simulate(mlsched.workload(log, cluster="1x(1gpu)"), "as-logged", depth=3)
-    with pytest.raises(InvalidInput, match="no solver 'as-logged' for preemption"):
+    with pytest.raises(InvalidInput, match="unknown solver 'as-logged' for preemption"):
         mlsched.simulate(mlsched.workload("synthetic:z:jobs=3,nodes=2"), "as-logged")
 
 

@@ -141,7 +141,7 @@ def test_a_job_that_holds_part_of_a_gpu_is_placed_on_one():
 
 def test_a_job_that_fits_no_nodes_is_named():
     load = jobs_of([[(1, 2), (1, 1)]], [(0, 0, 1)], nodes=((2,), (2,)), eligible=[[1, 0]], movement="anytime")
-    with pytest.raises(InvalidInput, match="job 0 finds no nodes, even alone"):
+    with pytest.raises(InvalidInput, match="job 0 does not fit on the empty cluster"):
         by_rank(load)
 
 

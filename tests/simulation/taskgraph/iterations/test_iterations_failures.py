@@ -79,7 +79,11 @@ def test_files_of_failures(write) -> None:
             "submit,duration,gpus\n0,600,4\n",
             "line 2: to: '2', expected after from; fix or remove",
         ),
-        ("node,to\na,5\n", "submit,duration,gpus\n0,600,4\n", "no column says 'from'; name its columns node, from, to"),
+        (
+            "node,to\na,5\n",
+            "submit,duration,gpus\n0,600,4\n",
+            "column 'from' is missing; name its columns node, from, to",
+        ),
         ("node,from\na,5\n", dates, "from is a number, and the log's times are dates without a zone; write them alike"),
         ("node,from\na,2024-01-01 10:00:00Z\n", dates, "from is a time of day with a zone, and the log's times"),
         (

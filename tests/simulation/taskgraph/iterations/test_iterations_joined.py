@@ -123,14 +123,14 @@ def test_wrong_input_is_refused(given, wrong):
 
 def test_jobs_that_would_fill_the_memory_are_refused(files, tmp_path):
     (tmp_path / "large.csv").write_text(LOG.replace(",16\n", ",5000\n"))
-    with pytest.raises(InvalidInput, match="job 'e' asks for 5000 GPUs: expected at most 4096; set largest"):
+    with pytest.raises(InvalidInput, match="job 'e' needs 5000 GPUs, expected at most 4096; set largest"):
         joined(trace=str(tmp_path / "large.csv"))
     assert len(joined(trace=str(tmp_path / "large.csv"), largest=8).arrival) == 3
 
 
 def test_a_curve_that_never_falls_is_refused(files, tmp_path):
     (tmp_path / "up.csv").write_text("global_step,accumulated_submission_time,validation/loss\n0,0,2\n10,1,3\n")
-    with pytest.raises(InvalidInput, match="no run whose validation loss falls"):
+    with pytest.raises(InvalidInput, match="expected runs whose validation loss falls"):
         joined(**files[0], curves=str(tmp_path / "up.csv"))
 
 

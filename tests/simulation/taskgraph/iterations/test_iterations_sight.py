@@ -138,5 +138,5 @@ def test_a_foreign_rule_that_changes_what_it_was_asked_is_told_so(change):
         return mlsched.start_in_order(given, given.job_id)
 
     cheats.called = "online"
-    with unread(), pytest.raises(RuleFailure, match="cheats changed the instance that it was asked about"):
+    with unread(), pytest.raises(RuleFailure, match="cheats changed the instance that it received"):
         mlsched.simulate(QUEUE, cheats)

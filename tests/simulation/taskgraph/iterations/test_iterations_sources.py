@@ -24,13 +24,13 @@ from mlsched.simulation.taskgraph.iterations.workload import WHOLE
 JOBS = jobs_of([[(4, 1), (4, 1)], [(3, 2)]], [(0, 0, 3), (6, 1, 1)], edges=[(0, 1, 0, 5, 2)])
 
 BAD = {
-    "a template without a task": ({"task_template": [1, 1, 1]}, "task_template: template 0 has no task"),
+    "a template without a task": ({"task_template": [1, 1, 1]}, "task_template: template 0 has 0 tasks"),
     "an edge between templates": ({"edge_to": [2]}, "expected a task of the same template as edge_from"),
     "arrivals out of order": ({"arrival": [7, 6]}, r"arrival\[1\]: 6, expected at least"),
     "no such template": ({"template": [0, 2]}, r"template\[1\]: 2, expected below 2 \(templates\)"),
     "no such class": ({"task_class": [0, 0, 1]}, r"task_class\[2\]: 1, expected below 1 \(classes\)"),
     "an estimate of nothing": ({"estimate": [4, 4, 0]}, r"estimate\[2\]: 0, expected 0 where the duration is"),
-    "no column of accuracy": ({"accuracy": [[]]}, "accuracy: has no column"),
+    "no column of accuracy": ({"accuracy": [[]]}, "accuracy: 0 columns"),
     "a job without end": ({"scale": [10**6, 10**15]}, r"scale\[1\]: 1000000000000000, the job could end after tick"),
 }
 
@@ -230,11 +230,11 @@ def test_worlds_are_found_by_problem_and_simulator():
     assert simulation("taskgraph").simulator == "tasks"
     assert simulation("taskgraph", "iterations").workload_type is Jobs
     assert isinstance(api.workload("synthetic:gangs", jobs=5), Jobs)
-    with pytest.raises(UnknownName, match="taskgraph has no simulator 'fluid'; there are tasks, iterations"):
+    with pytest.raises(UnknownName, match="unknown simulator 'fluid' of taskgraph; there are tasks, iterations"):
         simulation("taskgraph", "fluid")
-    with pytest.raises(UnknownName, match="preemption has no simulator 'tasks'; there is only one: leave it out"):
+    with pytest.raises(UnknownName, match="unknown simulator 'tasks' of preemption; there is only one: leave it out"):
         simulation("preemption", "tasks")
-    with pytest.raises(UnknownName, match="no synthetic workload 'gangs' for taskgraph"):
+    with pytest.raises(UnknownName, match="unknown synthetic workload 'gangs' for taskgraph"):
         api.workload("synthetic:gangs", "taskgraph", simulator="tasks")
 
 
@@ -296,7 +296,7 @@ def test_tables_that_are_not_there_are_refused():
         JOBS.replace(accuracy_told=[0, 1])
     with pytest.raises(InvalidInput, match=r"loss_table\[0\]: 0, expected below 0 \(loss tables\)"):
         JOBS.replace(loss_table=[0, -1])
-    with pytest.raises(InvalidInput, match="loss: has no column"):
+    with pytest.raises(InvalidInput, match="loss: 0 columns"):
         JOBS.replace(loss=[[]])
 
 

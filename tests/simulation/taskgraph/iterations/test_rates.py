@@ -116,15 +116,15 @@ def test_types_in_the_text_of_a_cluster():
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"cluster": "2x(8gpu)"}, "throughputs: no node has a type; give cluster="),
-        ({"cluster": "2x(8gpu:v100)+1x(8gpu)"}, "node 'node-2' has GPUs of no type; give each shape's, as in 8gpu"),
+        ({"cluster": "2x(8gpu)"}, "throughputs: types of nodes are missing; give cluster="),
+        ({"cluster": "2x(8gpu:v100)+1x(8gpu)"}, "node 'node-2' has GPUs without a type; give each shape's, as in 8gpu"),
         ({"cluster": "2x(8gpu:h100)"}, "job 'line-2': nodes have GPUs of type h100, .* has v100, k80; add it"),
-        ({"cluster": "2x(0.5gpu:v100)"}, "GPUs of a type must be whole; write for example"),
+        ({"cluster": "2x(0.5gpu:v100)"}, "expected an integer number of GPUs per type; write for example"),
         ({"cluster": "2x(8cpu:v100)"}, "'8cpu:v100' is not an amount"),
         ({"measured_on": "a100"}, "the type its duration is of, 'a100', has no rate in"),
         ({"measured_on": "k80"}, "job 'line-4': its duration is of k80, where its rate in .* is 0"),
-        ({"throughputs": "", "measured_on": "v100"}, "job 'line-2': has no rates; write v100=12.5"),
-        ({"table": "model,gpus,v100,k80\nresnet,8,40,10\n"}, "job 'line-3': model 'lm': .* has no such model"),
+        ({"throughputs": "", "measured_on": "v100"}, "job 'line-2': rates are missing; write v100=12.5"),
+        ({"table": "model,gpus,v100,k80\nresnet,8,40,10\n"}, "job 'line-3': model 'lm': is missing in"),
         ({"table": TABLE.replace("lm,2", "lm,4")}, "model 'lm' on 2 GPUs: .* has it on 4; add a row"),
         ({"table": TABLE.replace("9,3", "1e-9,3")}, "job 'line-3': runs more than 1000000 times slower on v100"),
         (
@@ -139,9 +139,12 @@ def test_types_in_the_text_of_a_cluster():
             "job 'line-5': rates 'v100=2.v100=8': expected such as",
         ),
         ({"log": LOG.replace("v100=2|k80=8", "v100=fast")}, "expected such as v100=12.5"),
-        ({"log": LOG.replace(",v100,\n60", ",,\n60")}, "job 'line-2': names no GPU type; say on which type"),
-        ({"log": LOG.replace("0,3600,8,resnet", "0,3600,8,")}, "job 'line-2': names no model to look up"),
-        ({"cluster": "1x(8gpu:k80)"}, "job 'line-4' runs on no node"),
+        (
+            {"log": LOG.replace(",v100,\n60", ",,\n60")},
+            "job 'line-2': names no GPU type; for the type of the durations",
+        ),
+        ({"log": LOG.replace("0,3600,8,resnet", "0,3600,8,")}, "job 'line-2': the model to look up in"),
+        ({"cluster": "1x(8gpu:k80)"}, "job 'line-4' cannot run"),
     ],
 )
 def test_what_is_wrong_is_one_line(files, change, line):
@@ -151,12 +154,12 @@ def test_what_is_wrong_is_one_line(files, change, line):
 
 
 def test_without_rates_a_type_to_measure_on_is_refused(files):
-    with pytest.raises(InvalidInput, match="measured_on=v100: no rates are given"):
+    with pytest.raises(InvalidInput, match="measured_on=v100: rates are missing"):
         made(files, LOG.replace("v100=2|k80=8", ""), throughputs="", measured_on="v100")
 
 
 def test_worlds_without_types_refuse_them(files):
-    with pytest.raises(InvalidInput, match="preemption has no types of GPUs; leave them out"):
+    with pytest.raises(InvalidInput, match="preemption does not distinguish GPU types; leave them out"):
         mlsched.workload(str(files()[0]), "preemption", cluster=CLUSTER)
 
 

@@ -122,7 +122,7 @@ def test_it_goes_on_where_it_stopped(made, tmp_path, monkeypatch):
     assert stopped.moves < 120
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
-    with pytest.raises(InvalidInput, match="no reference; give another folder"):
+    with pytest.raises(InvalidInput, match="is not a reference; give another folder"):
         mlsched.make_reference(load, tmp_path / "other")
 
 
@@ -223,7 +223,7 @@ def test_files_that_make_no_sense_are_refused(made, tmp_path, name, change):
 def test_a_job_that_fits_no_nodes_is_named():
     load = jobs_of([[(1, 2), (1, 1)]], [(0, 0, 1)], nodes=((2,), (2,)), eligible=[[1, 0]])
     asked, pieces = question(load, np.ones(1, dtype=np.int64)), proof.weighted(load, np.ones(1, dtype=np.int64))
-    with pytest.raises(InvalidInput, match="job 0 finds no nodes, even alone"):
+    with pytest.raises(InvalidInput, match="job 0 does not fit on the empty cluster"):
         search.first_schedule(asked, pieces, lambda *_: False)
 
 

@@ -168,7 +168,7 @@ def test_rules_that_place_each_task_refuse(rule):
 def test_what_knows_no_types_refuses(tmp_path):
     with pytest.raises(InvalidInput, match="references are for nodes on which jobs run alike"):
         api.make_reference(JOBS, tmp_path / "folder")
-    with pytest.raises(InvalidInput, match="nodes of several types: no horizon instance"):
+    with pytest.raises(InvalidInput, match="nodes of several types, which a horizon instance"):
         residual(play(JOBS, scripted(SCRIPT), **READ)[1][0])
 
 

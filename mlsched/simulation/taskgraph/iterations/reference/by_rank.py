@@ -76,7 +76,7 @@ class ByRank:
             times = ([release[coming[-1]]] if coming else []) + ([self.events[0][0]] if self.events else [])
             if not times:
                 raise InvalidInput(
-                    f"reference: job {here[0]} finds no nodes, even alone; leave it out, or enlarge the cluster"
+                    f"reference: job {here[0]} does not fit on the empty cluster; leave it out, or enlarge the cluster"
                 )
             self.now = min(times)
             ended_jobs = self._pop_ended_jobs()

@@ -133,8 +133,7 @@ def worlds(run: Run) -> list[World]:
         raise InvalidInput("parts: are for runs of logs and their like (task graphs by iterations)")
     if len(jobs.failure_node) or run.options.usage == "drawn" or run.options.pausing == "restart":
         raise InvalidInput(
-            f"{run.solver}: parts are for worlds in which nothing fails, jobs use what they ask for and keep what "
-            "they have done (no failures, usage=demand, pausing=none or keep)"
+            f"{run.solver}: a gap has parts only if nodes do not fail, usage=demand, and pausing is 'none' or 'keep'"
         )
     free = jobs.replace(pause_cost=np.zeros_like(jobs.pause_cost))
     steps_found = [World("", pooled(free), True, "anytime"), World(SHAPE, free, True, "anytime")]

@@ -129,13 +129,13 @@ def _write_packed(path: Path, data: dict[str, Any]) -> None:
 def _read_packed(path: Path, most: int) -> dict[str, Any]:
     text = gunzipped(path, read_bytes(path, most=most), most=most)
     if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
-        raise InvalidFile(f"{shown_path(path)}: holds more than {MOST_VALUES} values; make the reference again")
+        raise InvalidFile(f"{shown_path(path)}: has more than {MOST_VALUES} values; make the reference again")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidFile(f"{shown_path(path)}: is not JSON ({str(error)[:60]}); make the reference again") from None
     if not isinstance(data, dict):
-        raise InvalidFile(f"{shown_path(path)}: must hold a JSON object; make the reference again")
+        raise InvalidFile(f"{shown_path(path)}: expected a JSON object; make the reference again")
     return data
 
 

@@ -41,7 +41,9 @@ def listed(asked: Question, suggested: Floats) -> Schedule:
     while coming or waiting:
         if not coming and not ends:
             job = next(iter(waiting.values()))[0][1]
-            raise InvalidInput(f"reference: job {job} finds no nodes, even alone; leave it out, or enlarge the cluster")
+            raise InvalidInput(
+                f"reference: job {job} does not fit on the empty cluster; leave it out, or enlarge the cluster"
+            )
         time = min(([holds[coming[-1]]] if coming else []) + ends[:1])
         while ends and ends[0] <= time:
             heapq.heappop(ends)

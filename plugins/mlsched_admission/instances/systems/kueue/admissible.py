@@ -58,7 +58,7 @@ def _find_queue(snapshot: Snapshot, workload: Workload, entry: Entry, space: str
         return "it has no queueName, so Kueue does not queue it"
     queue = local.get(f"{space}/{name}" if space else name)
     if queue is None:
-        return f"its LocalQueue {name!r} is not in the state; add what `kubectl get localqueues -A -o json` prints"
+        return f"its LocalQueue {name!r} is not in the state; add the output of `kubectl get localqueues -A -o json`"
     cluster = queue.needed("spec", "clusterQueue")
     if cluster not in snapshot.queues:
         queue_names = list(snapshot.queues)

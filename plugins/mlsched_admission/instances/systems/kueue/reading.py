@@ -45,7 +45,7 @@ def read_snapshot(by_kind: k8s.Objects) -> Snapshot:
             _fill_in_usage(entry, one, snapshot)
             placed += sum(pods for *_, pods in one.placements)
             if placed > MOST_PODS:
-                entry.fail(f"its pods and those before are more than {MOST_PODS}", "ask about a part of the cluster")
+                entry.fail(f"its pods and those before are more than {MOST_PODS}", "choose a part of the cluster")
             snapshot.running[one.name] = one
             snapshot.restore_workload(one)
         else:
@@ -209,9 +209,9 @@ def _fill_in_usage(entry: Entry, one: Workload, snapshot: Snapshot) -> None:
     one.queue = entry.needed("status", "admission", "clusterQueue")
     if one.queue not in snapshot.queues:
         entry.fail(
-            f"was admitted by ClusterQueue {one.queue!r}, which the state does not have"
+            f"was admitted by ClusterQueue {one.queue!r}, which is missing in the state"
             f"{did_you_mean(one.queue, list(snapshot.queues))}",
-            "add what `kubectl get clusterqueues -o json` prints",
+            "add the output of `kubectl get clusterqueues -o json`",
         )
     reservation = k8s.condition(entry, "QuotaReserved")
     one.reserved = 0 if reservation is None else k8s.time_of(reservation, "lastTransitionTime") or 0
@@ -291,11 +291,11 @@ def _forest_of_state(by_kind: k8s.Objects, flavors: Mapping[str, Entry]) -> Fore
             continue
         if not topologies:
             flavor.fail(
-                f"spec.topologyName = {topology!r}: the state has no such topology",
-                "add what `kubectl get topologies -o json` prints",
+                f"spec.topologyName = {topology!r}: it is missing in the state",
+                "add the output of `kubectl get topologies -o json`",
             )
         if not topologies[topology]:
-            flavor.fail(f"its topology {topology!r} has no levels", "correct its spec.levels")
+            flavor.fail(f"its topology {topology!r} lacks levels", "correct its spec.levels")
         levels[name] = topologies[topology]
     machines = k8s.machines_by_name(by_kind) if levels else {}
     forest = Forest(levels, machines, flavors, _amounts_by_node(by_kind) if levels else {})
