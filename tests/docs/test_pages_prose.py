@@ -25,6 +25,7 @@ PAGE_LIMITS = {
     "docs/learn/start.md": 500,
     "docs/reference/glossary.md": 700,
     "docs/index.md": 200,
+    "docs/results/mlfs.md": 700,  # the paper contradicts itself, which takes a section
 }
 LIMITED = [page for page in PAGES if page.parent.name in LIMITS or page.relative_to(ROOT).as_posix() in PAGE_LIMITS]
 
