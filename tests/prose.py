@@ -188,6 +188,13 @@ def without_examples(text: str) -> str:
     return re.sub(r"^\s*(?:>>>|\.\.\. ).*(?:\n\s*\S.*)*", "", text, flags=re.MULTILINE)
 
 
+def documented_parameters(docstring: str) -> set[str]:
+    """Return the names in the section `Args` of a docstring."""
+    section = re.search(r"^Args:\n((?:    .*\n?|\n)+)", docstring, re.MULTILINE)
+    lines = re.findall(r"^    (\*{0,2}\w+(?:, \*{0,2}\w+)*):", section[1] if section else "", re.MULTILINE)
+    return {name.strip("* ") for line in lines for name in line.split(",")}
+
+
 def running_text(page: str) -> str:
     """Return a Markdown page without front matter, comments, code, formulas, tables, headings and pictures."""
     for pattern in (

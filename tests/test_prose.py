@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
-from prose import ROOT, WEAK, Prose, allowed_counts, packages, prose_of, python_files
+from prose import ROOT, WEAK, Prose, allowed_counts, documented_parameters, packages, prose_of, python_files
 
 from mlsched.certificates import checker
 from mlsched.certificates.prices import command, core, documents
@@ -53,6 +55,24 @@ def test_prose_keeps_to_its_budget(package: str) -> None:
         assert not missed, f"{package}: {missed}"
     risen = {rule: (allowed[rule], n) for rule, n in counts.items() if n > allowed[rule]}
     assert not risen, f"{package}: hits rose (before, now): {risen}; see `python tests/prose.py {package}`"
+
+
+def test_documented_parameters_exist() -> None:
+    wrong = []
+    for file in (*python_files(ROOT / "mlsched"), *python_files(ROOT / "plugins")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        # Fields of classes in the file: a function may take a group of parameters as one dataclass.
+        fields = {
+            node.target.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.args.kwarg is None:
+                arguments = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+                unknown = documented_parameters(ast.get_docstring(node) or "") - arguments - fields
+                wrong += [f"{file.relative_to(ROOT)}: {node.name}: {name}" for name in sorted(unknown)]
+    assert not wrong
 
 
 def test_texts_that_certificates_contain_are_left_out() -> None:

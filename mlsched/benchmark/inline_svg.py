@@ -19,7 +19,7 @@ def inline_svg(figure: Figure, label: str, key: str) -> str:
     """Return the figure as an SVG element.
 
     Args:
-        made: The figure.
+        figure: The figure.
         label: Description for screen readers.
         key: Identifier that is unique within the page.
     """

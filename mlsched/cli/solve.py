@@ -163,7 +163,7 @@ def _render(instance: Instance, result: Result, solver_text: str, confirm: bool,
     Args:
         instance: The instance.
         result: The result.
-        asked: The solver with its parameters, as in the call.
+        solver_text: The solver with its parameters, as in the call.
         confirm: Whether confirmation was requested.
         certify: Whether a certificate was requested.
     """

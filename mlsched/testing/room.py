@@ -30,7 +30,7 @@ def serves_in_larger_cluster(
     """Return whether a run of the same jobs ends if every node has space for all of them.
 
     Args:
-        tested: The scheduler.
+        scheduler: The scheduler under test.
         simulation: Simulation of the workload.
         workload: The workload.
         options: Simulator options.

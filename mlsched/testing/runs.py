@@ -73,7 +73,7 @@ def make_runs(scheduler: Subject, problem: str, examples: int, long: bool) -> tu
     """Make runs in all simulators of the problem: one small run per 8 examples, at least two.
 
     Args:
-        tested: The scheduler.
+        scheduler: The scheduler under test.
         problem: Name of the problem.
         examples: Number of examples of the complete check.
         long: Also make a run of hundreds of decisions.

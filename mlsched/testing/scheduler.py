@@ -142,8 +142,8 @@ def _outcome(check: str, count: int, counterexample: Counterexample | None, reas
     Args:
         check: Name of the check.
         count: Number of examined instances or runs.
-        failed: Its counterexample.
-        known: Reasons of expected failures.
+        counterexample: Its counterexample, if it failed.
+        reasons: Reasons of expected failures, by check.
     """
     reason = reasons.get(check, "")
     if counterexample is not None:

@@ -195,10 +195,10 @@ def _search_from(
 
     Args:
         work: The reference to compute.
-        those: The instance.
+        instance: The jobs and nodes.
         schedule: Schedule to start from.
-        found: `found(schedule, how, moves)` is called with each schedule to keep; they never get worse.
-        done: Moves made before.
+        keep_schedule: Called with (schedule, how, moves) for each schedule to keep; they never get worse.
+        moves_before: Moves made before.
     """
     if schedule is None:
         schedule = search.first_schedule(instance, work.pieces, work.told)
@@ -304,7 +304,7 @@ def _run_rules(workload: Jobs, claim: Reference, better: Callable[..., None], re
         workload: The workload.
         claim: The claim in the folder.
         better: Called with each run.
-        told: The progress callback.
+        report: The progress callback.
     """
     for number, rule in enumerate(WITH_PAUSES, start=1):
         if number > claim.moves:

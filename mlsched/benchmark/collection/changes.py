@@ -146,7 +146,7 @@ def _write_entry(
         value: Its value.
         bound: Tightest bound.
         evidence: Evidence if they meet.
-        known: The entry before, if any.
+        before: The previous entry, if any.
         by: Author of the change.
     """
     line = {"date": _today(), "by": by, "value": value, "bound": bound, "versions": versions()}

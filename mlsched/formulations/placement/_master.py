@@ -170,6 +170,7 @@ class Bound:
 
     def useful(self, lower: int) -> tuple[Any, Any]:
         """Return which configurations and cuts a plan of value above `lower` may still use."""
+        # A plan of value lower + 1 or more loses at most this much of the bound, whose value is rounded down.
         room = (self.value + 1 - (lower + 1)) * SCALE + SCALE - 1
         return self.cost_of_row <= room, self.cost_of_cut <= room
 

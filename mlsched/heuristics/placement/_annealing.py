@@ -22,7 +22,17 @@ Hosted = tuple[tuple[int, int, int], ...]  # (job, workers, PSs), ascending
 
 
 class State:
-    """A placement under change: the new tasks and the free capacity of each server, and the speed of every job."""
+    """A placement under change: the new tasks and the free capacity of each server, and the speed of every job.
+
+    Attributes:
+        empty, free: Free capacity of each server without new jobs, and now.
+        demand: Demand of a worker and of a PS of each new job.
+        whole: Workers and PSs of each new job.
+        running, hosts: Parts of running jobs, and of new jobs, on each server.
+        group: Class of each server by its running jobs; servers of a class share cached slowdowns.
+        slow: job -> slowdown, for each server.
+        on: Servers with a part of each concurrent job; running jobs come first.
+    """
 
     def __init__(self, instance: Instance, pace: Any) -> None:
         self.instance, self.pace = instance, pace

@@ -152,7 +152,7 @@ def _renumber_names(names: IntArray, end: int) -> IntArray:
 
 
 def _in_complete_gangs(hosts: Hosts, waiting: IntArray) -> Flags:
-    """Return the waiting tasks without those of gangs of which some task is not waiting."""
+    """Return a flag per waiting task: False if its gang has a task that is not waiting."""
     snapshot = hosts.snapshot
     jobs = len(snapshot.arrival)
     count = np.bincount(snapshot.task_job, minlength=jobs)

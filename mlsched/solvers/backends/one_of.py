@@ -90,7 +90,7 @@ def _disjunction_outcome(
         best_value: Its value of sign * objective, which is minimised.
         open_bounds: Bounds on sign * objective of the unfinished parts.
         sign: 1 to minimise the objective, -1 to maximise it.
-        stopped: Reason of the end.
+        reason: Reason of the end.
         work: Work of all parts, by measure.
     """
     lower_bound = min(open_bounds + ([] if best_value is None else [best_value]), default=None)

@@ -127,16 +127,17 @@ class _Run:
 
     def step(self, order: Order, every: float) -> None:
         """Serve all clusters, and advance each to its next event."""
-        there = self.arrived & ~self.ended
-        width = max(1, int(there.sum(axis=1).max()))
-        at = np.argsort(~there, axis=1, kind="stable")[:, :width]
-        there = np.take_along_axis(there, at, axis=1)
-        key = np.where(there, order(self._standing(at, there)), np.inf)
-        chosen = self._within(at, np.argsort(key, axis=1, kind="stable"), there)
+        present = self.arrived & ~self.ended
+        width = max(1, int(present.sum(axis=1).max()))
+        # The present jobs of each cluster come first; clusters with fewer are padded with other jobs.
+        jobs = np.argsort(~present, axis=1, kind="stable")[:, :width]
+        present = np.take_along_axis(present, jobs, axis=1)
+        key = np.where(present, order(self._standing(jobs, present)), np.inf)
+        chosen = self._within(jobs, np.argsort(key, axis=1, kind="stable"), present)
         runs = np.zeros_like(self.runs)
-        np.put_along_axis(runs, at, chosen, axis=1)
+        np.put_along_axis(runs, jobs, chosen, axis=1)
         self._change(runs)
-        self._advance(every, (there & ~chosen).any(axis=1))
+        self._advance(every, (present & ~chosen).any(axis=1))
 
     def _standing(self, at: Any, there: Any) -> Standing:
         batch = self.batch

@@ -109,7 +109,11 @@ class Usage:
     # -- usage --------------------------------------------------------------------------------------------------------
 
     def _drawn_usage(self, among: slice) -> IntArray:
-        """Return the usage of these slots in the current period."""
+        """Return the usage of these slots in the current period.
+
+        It is the base usage times a factor that depends only on the slot's key and the period. With `usage_at_start`, a
+        task in the period of its start has a separate factor.
+        """
         word = np.full((among.stop - among.start, 1), self._period)
         if self._at_start:
             came = self._came[among, None]

@@ -78,7 +78,7 @@ def limit_rows(
     Args:
         state: State of the cluster.
         holders: Sources of limits.
-        asked, running: Name -> components of the job, each with its total request or amount.
+        components_by_job, running: Name -> components of the job, each with its total request or amount.
         giving: True if evicting the unit returns its amounts (false if it is suspended).
     """
     rows: dict[tuple[str, str], Limit] = {}

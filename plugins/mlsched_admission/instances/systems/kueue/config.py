@@ -29,6 +29,7 @@ def read_config(by_kind: k8s.Objects) -> Config | None:
 
 
 def _config_of_data(data: dict[str, Any]) -> Config:
+    """Return the settings in a parsed manager configuration; entries of a wrong type are ignored."""
     fair, gates = data.get("fairSharing"), data.get("featureGates")
     config = Config()
     if "fairSharing" in data:
