@@ -134,7 +134,7 @@ def whole_nodes_job(instance: Instance, level: int, count: int, *, evict: bool) 
 def _levels_of_units(instance: Instance, level: int) -> IntArray:
     """Return the level in whose domain each moved unit must stay.
 
-    For gangs that are in one domain of `level` and have no level of their own, it is `level`.
+    For gangs that are in one domain of `level` and lack their own level, it is `level`.
     """
     levels = instance.unit_level.copy()
     if level < 0 or not len(instance.pod_unit):
