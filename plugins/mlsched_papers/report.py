@@ -181,7 +181,7 @@ class Report:
         number = len(self.claims)
         if self.outcomes and self.paper and ours < number:
             recorded = "Recorded of the full experiment: " if self.quick else ""
-            return f"{recorded}{score(self.claims, self.outcomes).sentences}" + f" {ours} claims are ours." * (ours > 0)
+            return f"{recorded}{score(self.claims, self.outcomes).sentences}" + f" Our own claims: {ours}." * (ours > 0)
         counts = Counter(one.verdict for one in self.outcomes.values()).most_common()
         each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
         there = f"{number} claim{'s' * (number != 1)}"

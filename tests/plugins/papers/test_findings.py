@@ -12,7 +12,7 @@ from mlsched_papers.findings import FINDINGS, min_max_grace, steady_state
 from mlsched_papers.fitgpp import grid as g
 from mlsched_papers.fitgpp.measure import Metrics
 
-GRID = g.Grid(("z", "a"), seeds=3, jobs=1000, lengths=(250, 500))
+GRID = g.Grid(("z", "a"), seeds=5, jobs=1000, lengths=(250, 500))
 
 
 def test_the_experiment_is_found_by_scanning():
