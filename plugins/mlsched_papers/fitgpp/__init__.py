@@ -53,12 +53,16 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         CHECKED,
     ]
     result += [
-        f"Reading {name.upper()}: a calibration of the demand distributions, which the paper shows only as images; "
+        f"Interpretation {name.upper()}: a calibration of the demand distributions, which the paper shows only as images; "
         f"during_grace={CALIBRATIONS[name].during_grace}."
         for name in grid.interpretations
     ]
     result.append(
-        f"World: {world}, except as the interpretation says; a rule's own P is its preemption_limit; FIFO has "
+        "Literal fallback: fitgpp:fallback=again, which preempts one random job and then tries Eq. 4 again; "
+        "fitgpp:fallback=random preempts random jobs until a node has room."
+    )
+    result.append(
+        f"Simulator: {world}, except as the interpretation says; a rule's own P is its preemption_limit; FIFO has "
         "te_first=False; "
         f"scheduling_events={simulation('preemption').scheduling_events}."
     )
@@ -74,7 +78,7 @@ def _remarks(metrics: Mapping[g.Case, Metrics]) -> list[str]:
     for case, each in metrics.items():
         for remark in each.remarks:
             result.setdefault(remark, case)
-    return [f"Reading {case.interpretation.upper()}, seed {case.seed}: {remark}." for remark, case in result.items()]
+    return [f"Interpretation {case.interpretation.upper()}, seed {case.seed}: {remark}." for remark, case in result.items()]
 
 
 PAPER = Paper(

@@ -88,7 +88,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         "left of the interval in which a job is done), and where this nears 1 its queue grows. Batches come at the "
         "beginning of an interval.",
         "The Google-like pattern is a stand-in (a daily cycle and bursts), not Google's trace, and not fitted to it.",
-        f"World: {world}, except as the interpretation says; "
+        f"Simulator: {world}, except as the interpretation says; "
         f"scheduling_events={simulation('placement').scheduling_events}. A job that is done leaves "
         "at the end of its interval; its completion is the moment of its last epoch, in 'whole intervals' the end of "
         "that interval.",

@@ -60,7 +60,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         f"runs {grid.hours:g} h. The paper prints no load and no running times.",
         "Jobs are drawn by the recipe of Section 4.1 (`synthetic:mlfs-cluster`); what it leaves open is said there. "
         "All jobs are of option ii, and may be switched to their required accuracy.",
-        f"World: {world}; schedulers are asked at {measure.WAKE} (the paper: every minute). A move costs the "
+        f"Simulator: {world}; schedulers are asked at {measure.WAKE} (the paper: every minute). A move costs the "
         "time to send the task's parameters. Whoever goes on after a pause or a move first holds its nodes for "
         f"{grid.pause:g} s without progress.",
         f"Interpretations of MLF-H and MLFS: {'; '.join(g.INTERPRETATIONS)}. If every iteration queues anew, running "

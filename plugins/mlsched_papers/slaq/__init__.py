@@ -82,7 +82,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping
         "expected "
         "core-seconds of a job over cores x time between arrivals, and scales the cost of all iterations alike; its "
         "cap is the most cores a job can use (the paper has none).",
-        f"World: {world}, except as the interpretation says; scheduling_events=interval:{g.EPOCH}.",
+        f"Simulator: {world}, except as the interpretation says; scheduling_events=interval:{g.EPOCH}.",
         RATIOS,
         "Shown, and counted for no verdict: "
         + "; ".join(f"{interpretation.name} ({interpretation.excluded})" for interpretation in grid.departures)
