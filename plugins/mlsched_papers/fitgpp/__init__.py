@@ -53,8 +53,8 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         CHECKED,
     ]
     result += [
-        f"Interpretation {name.upper()}: a calibration of the demand distributions, which the paper shows only as images; "
-        f"during_grace={CALIBRATIONS[name].during_grace}."
+        f"Interpretation {name.upper()}: a calibration of the demand distributions, which the paper shows only "
+        f"as images; during_grace={CALIBRATIONS[name].during_grace}."
         for name in grid.interpretations
     ]
     result.append(
@@ -78,7 +78,9 @@ def _remarks(metrics: Mapping[g.Case, Metrics]) -> list[str]:
     for case, each in metrics.items():
         for remark in each.remarks:
             result.setdefault(remark, case)
-    return [f"Interpretation {case.interpretation.upper()}, seed {case.seed}: {remark}." for remark, case in result.items()]
+    return [
+        f"Interpretation {case.interpretation.upper()}, seed {case.seed}: {remark}." for remark, case in result.items()
+    ]
 
 
 PAPER = Paper(
