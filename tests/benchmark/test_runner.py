@@ -115,6 +115,20 @@ def test_a_lying_solver_is_a_failed_row_and_the_suite_goes_on(function, details,
     assert ("preemption", "liar") not in registry().solvers
 
 
+def test_the_row_of_another_packages_exact_solver_has_its_own_plan():
+    """The plans of warm-start rules do not replace a worse plan of the solver."""
+
+    def poor(instance, *, objective, limits, hint):
+        return Outcome("feasible", waits(instance, rng=None), None, "time limit")
+
+    details = {"kind": "exact", "algorithm": poor, "objectives": ("total_score",)}
+    with registered("poor", poor, **details):
+        rows = run_suite(suite("poor", "fitgpp", seeds=[0], objectives=("total_score",)), isolate=False, confirm=False)
+    (row,) = [row for row in rows if row.solver == "poor"]
+    instance = mlsched.generate("preemption", "small", row.seed)
+    assert row.sort_key == instance.evaluate(waits(instance, rng=None))["total_score"]
+
+
 def test_a_false_proof_is_a_failed_check_and_no_reference():
     def gives_up(instance, *, objective, limits, hint):
         plan = waits(instance, rng=None)
