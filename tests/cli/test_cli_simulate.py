@@ -153,7 +153,7 @@ def test_what_a_run_assumed_is_printed_a_line_each(cli, pods):
         assert names.count(name) == 1, printed
     printed = cli("simulate", "fifo", "srpt:preempt=true", "--trace", pods, *CLUSTER).out
     costs = [line for line in printed.splitlines() if line.startswith("pause cost")]
-    assert any("holds its nodes for 30 s without progress" in line and "srpt" in line for line in costs), printed
+    assert any("occupies its nodes for 30 s without progress" in line and "srpt" in line for line in costs), printed
     assert any("jobs do not pause here" in line and "fifo" in line for line in costs), printed
 
 

@@ -8,7 +8,7 @@ from mlsched.simulation.taskgraph.workload import Workload
 _MOVEMENT = {
     "none": "none: a task stays on the node where it first ran",
     "between_iterations": "between iterations, tasks may change their nodes",
-    "anytime": "at any time: tasks may move, and go on after a pause on any nodes",
+    "anytime": "at any time: tasks may move, and resume after a pause on any nodes",
 }
 
 
@@ -31,6 +31,6 @@ def _cost_text(cost: int, tick_ms: int, pauses: bool) -> str:
     if not pauses:
         return "tasks do not pause here"
     if not cost:
-        return "none: tasks go on after a pause as if there had been none"
+        return "none: tasks resume after a pause without cost"
     span = f"{cost * tick_ms / 1000:g} s" if tick_ms else f"{cost} ticks"
-    return f"a task that goes on after a pause or a move holds its node for {span} without progress"
+    return f"a task that resumes after a pause or a move occupies its node for {span} without progress"

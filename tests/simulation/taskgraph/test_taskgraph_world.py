@@ -185,10 +185,12 @@ def test_a_run_says_what_it_assumed():
     assert list(said) == ["shape", "pause cost", "movement", "tick"]
     assert said["pause cost"] == "tasks do not pause here"
     said = api.simulate(load, "fifo", options={"pausing": "keep"}).assumed
-    assert said["pause cost"] == "a task that goes on after a pause or a move holds its node for 120 s without progress"
+    assert (
+        said["pause cost"] == "a task that resumes after a pause or a move occupies its node for 120 s without progress"
+    )
     assert "pause_cost=2" in load.source
     free = api.workload("synthetic:mlfs", jobs=3)
-    assert "none: tasks go on" in api.simulate(free, "fifo", options={"pausing": "restart"}).assumed["pause cost"]
+    assert "none: tasks resume" in api.simulate(free, "fifo", options={"pausing": "restart"}).assumed["pause cost"]
 
 
 def test_a_migration_keeps_the_work_and_costs_the_edge_to_itself():

@@ -26,7 +26,7 @@ def _failure_text(jobs: Jobs, options: Options) -> str:
     kept_work = "their whole iterations" if options.restart == "checkpoint" else "nothing"
     many = len(jobs.failure_node)
     return (
-        f"{count_of(many, 'node failure')}; jobs that have a task there stop, keep {kept_work}, and go on on any nodes"
+        f"{count_of(many, 'node failure')}; jobs that have a task there stop, keep {kept_work}, and resume on any nodes"
     )
 
 
@@ -59,19 +59,19 @@ def _cost_text(jobs: Jobs, options: Options) -> str:
     if options.pausing == "none" and options.movement != "anytime" and not len(jobs.failure_node):
         return "jobs do not pause here"
     if not jobs.pause_cost.any():
-        return "none: jobs go on after a pause as if there had been none"
+        return "none: jobs resume after a pause without cost"
     low, high = (float(cost) / WHOLE for cost in (jobs.pause_cost.min(), jobs.pause_cost.max()))
     factor, unit = (jobs.tick_ms / 1000, "s") if jobs.tick_ms else (1.0, "ticks")
     span = f"{low * factor:g}" if low == high else f"{low * factor:g} to {high * factor:g}"
-    return f"a job that goes on after a pause or a move holds its nodes for {span} {unit} without progress"
+    return f"a job that resumes after a pause or a move occupies its nodes for {span} {unit} without progress"
 
 
 def _movement_text(movement: str, pausing: str) -> str:
     if movement == "none":
-        return "none: jobs stay on their nodes" if pausing == "none" else "none: paused jobs go on where they were"
+        return "none: jobs stay on their nodes" if pausing == "none" else "none: paused jobs resume on their old nodes"
     if movement == "between_iterations":
         return "between iterations, jobs may change their nodes"
-    return "at any time: jobs may move, and go on after a pause on any nodes"
+    return "at any time: jobs may move, and resume after a pause on any nodes"
 
 
 def _tick_text(jobs: Jobs) -> str:

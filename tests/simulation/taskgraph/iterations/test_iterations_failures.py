@@ -33,7 +33,7 @@ def test_a_job_goes_on_elsewhere_with_what_it_had_saved(write, restart: str, end
     assert run.summary()["failed_runs"] == 1
     assert run.summary()["pauses"] == 0
     assert "1 node failure;" in run.assumed["failures"]
-    assert run.assumed["pause cost"].endswith("holds its nodes for 30 s without progress")
+    assert run.assumed["pause cost"].endswith("occupies its nodes for 30 s without progress")
     assert mlsched.simulate(run.workload, "fifo").bound["total_jct"] <= run.summary()["total_jct"]
 
 
