@@ -146,7 +146,7 @@ def random_worse(m: Measured) -> list[Piece]:
 
 @stated(
     "random-worse-at-events",
-    text="so is it when both decide at events",
+    text="Optimus is better than random actions if both decide at events",
     where="Section 6.1, implied",
     tested="event-triggered Optimus' cut of the ACT of uniform-random actions, at every rate",
 )
@@ -197,7 +197,7 @@ def cannot_catch_up(m: Measured) -> list[Piece]:
 
 @stated(
     "optimus-cannot-catch-up-at-events",
-    text="nor can it when it decides at events, as Chic does",
+    text="Optimus cannot catch up with Chic and Chic-Pair even if it decides at events, as Chic does",
     where="Section 6.2.1, not tested there",
     tested="their cut of event-triggered Optimus' ACT, at every rate",
     chance=(CHANCE, PAIR_CHANCE),

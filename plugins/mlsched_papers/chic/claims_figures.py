@@ -36,7 +36,7 @@ def _lower_rates(m: Measured) -> list[float]:
 
 @stated(
     "trained-once-4.06",
-    text="where arrivals are not dense, Chic trained once at 1.8/h is at most 4.06 % behind Chic trained for the rate",
+    text="if arrivals are not dense, Chic trained once at 1.8/h is at most 4.06 % behind Chic trained for the rate",
     where="Section 6.2.1, Fig. 4(c)",
     tested="its ACT above that of Chic trained anew, at the rates below 1.8/h",
     chance=("learning-needed",),

@@ -58,7 +58,7 @@ def _pieces(views: Sequence[SlaqView], *metrics: str) -> list[Piece]:
 
 @stated(
     "max-min-summed-loss",
-    text="SLAQ's max-min variant brings the summed loss, which Algorithm 1 reduces epoch by epoch, lower than it does",
+    text="SLAQ's max-min variant reaches a lower summed loss than Algorithm 1, which minimises this sum in each epoch",
     where=WHERE,
     tested=TESTED,
 )
@@ -68,7 +68,7 @@ def summed_loss(views: Sequence[SlaqView]) -> list[Piece]:
 
 @stated(
     "max-min-average-loss",
-    text="SLAQ's max-min variant brings the average loss of the active jobs lower than Algorithm 1",
+    text="SLAQ's max-min variant reaches a lower average loss of the active jobs than Algorithm 1",
     where=WHERE,
     tested=TESTED,
 )

@@ -105,7 +105,7 @@ def te_p99(view: FitGppView) -> list[Piece]:
 
 @stated(
     "minmax-be-p95",
-    text="They cost BE jobs nothing",
+    text="Min-max grace periods do not slow BE jobs more than FitGpp",
     where="ours",
     tested="95th percentile of BE slowdown at most 1 % above FitGpp's, paired by workload",
 )

@@ -303,7 +303,7 @@ def interval_5_min(view: FitGppView) -> list[Piece]:
 
 @stated(
     "fallback-never",
-    text="FitGpp never preempts a random job for want of one that meets its condition",
+    text="FitGpp always finds a job that meets its condition, so it never preempts a random job",
     where="Section 3.2",
     tested="TE jobs that were served by random victims in all of FitGpp's runs, counted: none",
 )

@@ -52,7 +52,8 @@ def las(view: View) -> list[Piece]:
 
 @stated(
     "ftf",
-    text="Finish-time fairness that knows rates finishes jobs sooner on average than that which does not",
+    text="Finish-time fairness that knows rates finishes jobs sooner on average than "
+    "finish-time fairness without rates",
     where="Section 7.3",
     tested="cut of the mean completion time, paired by workload",
 )
@@ -63,7 +64,7 @@ def ftf(view: View) -> list[Piece]:
 
 @stated(
     "fifo",
-    text="FIFO that knows rates finishes jobs sooner on average than FIFO that does not",
+    text="FIFO that knows rates finishes jobs sooner on average than FIFO without rates",
     where="Section 7.3",
     tested="cut of the mean completion time, paired by workload; `fifo` as printed runs on one type alone",
 )
@@ -90,7 +91,7 @@ def makespan(view: View) -> list[Piece]:
 
 @stated(
     "ours-makespan",
-    text="The policy of least total duration is within 5 % of the least makespan that there can be",
+    text="The policy of least total duration is within 5 % of the least possible makespan",
     where="ours",
     tested="makespan above its bound at most 5 %",
 )

@@ -108,7 +108,7 @@ def ours_stored(view: View) -> list[Piece]:
 
 @stated(
     "ours-bound",
-    text="Shockwave's makespan is within 10 % of the least that there can be",
+    text="Shockwave's makespan is within 10 % of the least possible makespan",
     where="ours",
     tested="makespan above its bound, at most 10 %",
 )
