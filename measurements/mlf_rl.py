@@ -1,7 +1,7 @@
 """MLF-RL, MLFS and the RL baseline against what they must beat, on workloads that no training has seen.
 
     python measurements/mlf_rl.py [--weights DIR] [--workloads 10] [--jobs 12] [--servers 2] [--loads 1 3] [--others 0]
-        [--places loads sizes] [--joins NAME=TRACE ...]
+        [--rows LABEL ...] [--places loads sizes] [--joins NAME=TRACE ...]
 
 DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
 are measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the world of `mlsched reproduce
@@ -219,6 +219,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=12)
     parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--loads", type=float, nargs="*", default=[1.0, 3.0])
+    parser.add_argument("--rows", nargs="*", metavar="LABEL", help="only these rows, MLF-H and random")
     parser.add_argument("--others", type=int, default=0)
     parser.add_argument("--places", nargs="*", default=list(PLACES), choices=list(PLACES))
     parser.add_argument("--joins", nargs="*", default=[], metavar="NAME=TRACE")
@@ -239,6 +240,8 @@ def main() -> None:
             "RL (Mirhoseini)": ["mirhoseini-rl"],
             "fifo": ["fifo:strict=false,nodes=least-work"],
         }
+        if arguments.rows is not None:
+            policies = {label: policies[label] for label in policies if label in {*arguments.rows, "MLF-H", "random"}}
         tables = [cards([*trained, of("mirhoseini-rl", "taskgraph")]), curves(trained)]
         for x in arguments.loads:
             loads = [workload(seed, arguments.jobs, arguments.servers, x) for seed in range(arguments.workloads)]
