@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.safe_open import MOST_TEXT, open_file, shown_path
 
 #: Files that identify the folder of a knapsack.
@@ -40,16 +41,16 @@ class IntegerProgram:
         high: Upper bounds, shape (variables,).
     """
 
-    objectives: Any
+    objectives: IntArray
     senses: tuple[str, ...]
-    rows: Any
+    rows: FloatArray | IntArray
     row_sense: tuple[int, ...]
     right: tuple[float, ...]
-    low: Any
-    high: Any
+    low: IntArray
+    high: IntArray
 
     @property
-    def signs(self) -> Any:
+    def signs(self) -> IntArray:
         """Sign of each objective: 1 to minimise, -1 to maximise."""
         return np.array([1 if sense == "min" else -1 for sense in self.senses])
 
@@ -132,13 +133,13 @@ def _read_knapsack(folder: Path) -> tuple[IntegerProgram, list[list[int]]]:
     return program, (nondominated(-np.unique(solutions.astype(np.int64), axis=0)) * -1).tolist()
 
 
-def nondominated(values: Any) -> Any:
+def nondominated(values: IntArray) -> IntArray:
     """Return the non-dominated rows (minimisation), sorted, shape (points, objectives)."""
     points = [v for v in values if not ((values <= v).all(axis=1) & (values < v).any(axis=1)).any()]
     return np.array(sorted(map(tuple, points)), dtype=np.int64).reshape(-1, values.shape[1])
 
 
-def _read_numbers(path: Path) -> Any:
+def _read_numbers(path: Path) -> FloatArray:
     """Return the numbers of a CSV file below its header, shape (rows, columns)."""
     return np.loadtxt(_read_text(path).splitlines(), delimiter=",", skiprows=1, ndmin=2)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.files import atomic_write
 from mlsched.core.safe_open import target_of
 
@@ -133,7 +134,7 @@ def _corners(line: Any) -> object:
     return line.get_path().vertices
 
 
-def _coinciding(courses: Mapping[str, Any]) -> list[list[str]]:
+def _coinciding(courses: Mapping[str, FloatArray]) -> list[list[str]]:
     """Group names whose lines differ by less than a hundredth of the panel everywhere."""
     groups: list[list[str]] = []
     for name, y in courses.items():
@@ -148,7 +149,11 @@ def _coinciding(courses: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _free_position(
-    grid: Any, own: Any, others: Sequence[Any], size: tuple[float, float], taken: Sequence[tuple[float, ...]]
+    grid: FloatArray,
+    own: FloatArray,
+    others: Sequence[FloatArray],
+    size: tuple[float, float],
+    taken: Sequence[tuple[float, ...]],
 ) -> tuple[float, float] | None:
     """Return the lower left corner of a label beside a line that avoids other lines and labels, or None.
 
@@ -310,7 +315,7 @@ def _base_corner(instance: Any, names: Sequence[str], end: Sequence[Any]) -> lis
 
 
 def draw_points(
-    values: Any,
+    values: IntArray,
     names: Sequence[str],
     senses: Sequence[str],
     open_boxes: Sequence[Any] = (),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mlsched.core.record import Record
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 #: Largest magnitude of an integer in a record: a float64, as used by MIP solvers, is exact up to here.
 EXACT = 2**53

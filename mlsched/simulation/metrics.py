@@ -6,18 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray, IntArray
+
 #: Percentiles that the FitGpp paper reports.
 PERCENTILES = (50, 95, 99)
 
 
-def percentiles(values: Any, points: tuple[int, ...] = PERCENTILES) -> dict[str, float] | None:
+def percentiles(values: FloatArray | IntArray, points: tuple[int, ...] = PERCENTILES) -> dict[str, float] | None:
     """Return `{"p50": ..., ...}` by linear interpolation, or None without values."""
     if not len(values):
         return None
     return {f"p{p}": float(v) for p, v in zip(points, np.percentile(values, points), strict=True)}
 
 
-def slowdown(wait: Any, execution: Any) -> Any:
+def slowdown(wait: IntArray, execution: IntArray) -> FloatArray:
     """Compute 1 + waiting time / execution time (FitGpp, Eq. 5)."""
     return 1 + np.asarray(wait) / np.asarray(execution)
 

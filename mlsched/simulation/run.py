@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mlsched.core import html, tables
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.record import Record
 from mlsched.simulation.clock import Decision, Rule, decision_rng
@@ -265,7 +266,7 @@ class Run:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 
-    def over_time(self) -> dict[str, Any]:
+    def over_time(self) -> dict[str, FloatArray | IntArray]:
         """Return the cluster over time, one array per column; each row is valid from its `time_s` to the next."""
         if self.simulation.over_time is None:
             raise InvalidInput(f"over_time: not available for {self.simulation.problem}")
@@ -336,7 +337,7 @@ class Run:
         kinds = getattr(self.workload, "type_names", ())
         return f"{text}, on nodes of the types {', '.join(kinds)}" if kinds else text
 
-    def series(self) -> dict[str, Any]:
+    def series(self) -> dict[str, FloatArray]:
         """Return named samples for plots of distributions."""
         return self.simulation.series(self.workload, self.log)
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput, shorten
+from mlsched.core.fields import FloatArray, IntArray
 
 Floats = npt.NDArray[np.float64]
 
@@ -181,7 +182,7 @@ class Windows:
         figures["GPU hours"] = float(area.sum()) / 3600 if self.unit == "s" else float(area.sum())
         return figures
 
-    def mean_over(self, window: Window, column: Any) -> float:
+    def mean_over(self, window: Window, column: FloatArray | IntArray) -> float:
         """Return the time average of a column of `over_time` in the window; after its end the column is 0."""
         edges = np.clip(np.append(self.times, np.inf), window.start, window.end)
         return float((np.diff(edges) * np.asarray(column, dtype=np.float64)).sum() / (window.end - window.start))

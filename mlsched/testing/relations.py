@@ -8,7 +8,6 @@ it is meant to satisfy.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class _ViolatedRelation(Exception):
 
 @validate_arguments
 def check_metamorphic_relations(
-    solver: Any,
+    solver: str,
     problem: str,
     *,
     objective: str | None = None,
@@ -95,7 +94,7 @@ def check_metamorphic_relations(
 class _Comparison:
     """Comparison of the answers to an instance and to its changed copy; called on instance after instance."""
 
-    def __init__(self, solver: Any, goal: Objective, name: str, relation: MetamorphicRelation) -> None:
+    def __init__(self, solver: str, goal: Objective, name: str, relation: MetamorphicRelation) -> None:
         self.solver, self.goal, self.name, self.relation = solver, goal, name, relation
         self.count = 0
 
@@ -119,7 +118,7 @@ class _Comparison:
             )
             raise _ViolatedRelation(Counterexample(self.name, sentence, instance, before.plan))
 
-    def _holds(self, says: Any, instance: Instance, changed: Instance, before: float, after: float) -> bool:
+    def _holds(self, says: int | str, instance: Instance, changed: Instance, before: float, after: float) -> bool:
         if isinstance(says, int):
             return after == says * before
         criteria = instance.primary(self.goal.name), changed.primary(self.goal.name)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.fields import FloatArray
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -79,7 +81,7 @@ class Cma:
             "numbers": numbers,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, FloatArray]) -> None:
         """Return to a `state`."""
         for name in ("mean", "path", "sigma_path", "covariance"):
             setattr(self, name, np.array(state[name], dtype=np.float64))

@@ -80,7 +80,7 @@ def _registered_solver(problem: str) -> Callable[..., Outcome]:
     )(solve)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., object]:
     if name.isidentifier() and not name.startswith("_") and has_model(name):
         return _registered_solver(name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

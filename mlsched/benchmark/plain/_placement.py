@@ -98,7 +98,7 @@ def _tasks_per_server(workers: list[list[Any]], ps: list[list[Any]]) -> list[lis
     return [[w + p for w, p in zip(*rows, strict=True)] for rows in zip(workers, ps, strict=True)]
 
 
-def _positive_literal(model: cp_model.CpModel, amount: Any) -> Any:
+def _positive_literal(model: cp_model.CpModel, amount: Any) -> cp_model.IntVar:
     """Return a literal for `amount` > 0."""
     if isinstance(amount, int):
         return model.new_constant(int(amount > 0))

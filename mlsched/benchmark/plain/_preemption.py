@@ -11,16 +11,18 @@ from ortools.sat.python import cp_model
 from mlsched.instances.preemption import Instance, Plan
 
 
-def _total_score(model: cp_model.CpModel, instance: Instance, victim: dict[int, Any]) -> tuple[Any, int]:
+def _total_score(model: cp_model.CpModel, instance: Instance, victim: dict[int, cp_model.IntVar]) -> tuple[Any, int]:
     score = {j: int(instance.score[j]) for j in victim}
     return sum(score[j] * x for j, x in victim.items()), sum(score.values())
 
 
-def _victim_count(model: cp_model.CpModel, instance: Instance, victim: dict[int, Any]) -> tuple[Any, int]:
+def _victim_count(model: cp_model.CpModel, instance: Instance, victim: dict[int, cp_model.IntVar]) -> tuple[Any, int]:
     return sum(victim.values()), len(victim)
 
 
-def _max_grace_period(model: cp_model.CpModel, instance: Instance, victim: dict[int, Any]) -> tuple[Any, int]:
+def _max_grace_period(
+    model: cp_model.CpModel, instance: Instance, victim: dict[int, cp_model.IntVar]
+) -> tuple[cp_model.IntVar, int]:
     grace = {j: int(instance.job_grace[j]) for j in victim}
     longest = max(grace.values(), default=0)
     base = model.new_int_var(0, longest, "")

@@ -29,7 +29,7 @@ class ModelParts:
     ends: dict[tuple[int, int], Any]
     traffic: Any
 
-    def completions(self) -> list[Any]:
+    def completions(self) -> list[cp_model.IntVar]:
         """Return variables for when each job is complete, or later."""
         completion_of = [self.model.new_int_var(a, self.horizon, "") for a in self.instance.arrival.tolist()]
         for (k, i), end in self.ends.items():
@@ -54,7 +54,7 @@ class ModelParts:
             accuracy_of.append(table[0] + sum(gains))
         return accuracy_of
 
-    def maximize_true(self, conditions: list[Any]) -> None:
+    def maximize_true(self, conditions: list[cp_model.BoundedLinearExpression]) -> None:
         """Maximise the number of conditions that are satisfied."""
         satisfied = [self.model.new_bool_var("") for _ in conditions]
         for literal, condition in zip(satisfied, conditions, strict=True):

@@ -25,7 +25,7 @@ PARTS_NOTE = (
 PARTS_TITLE = f"total_jct {SUM}, part by part"
 
 
-def checked_reference(folder: Path, workloads: list[Any]) -> Reference:
+def checked_reference(folder: Path, workloads: list[Jobs]) -> Reference:
     """Read the reference of one of the workloads and check it by recomputation."""
     if not (folder / MANIFEST).exists():
         raise InvalidInput(f"--reference {folder}: is not a reference; give a folder that `mlsched reference` made")

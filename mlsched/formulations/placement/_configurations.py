@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.instances.placement import Instance
 from mlsched.instances.placement.pace import Pace, parts_of, patterns_of
 
@@ -43,7 +43,7 @@ class Table:
     p: IntArray
     slowdown: IntArray
 
-    def keep(self, rows: Any) -> Table:
+    def keep(self, rows: BoolArray) -> Table:
         """Return only the chosen rows."""
         return Table(self.group[rows], self.w[rows], self.p[rows], self.slowdown[rows])
 

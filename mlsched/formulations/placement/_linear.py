@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.formulations.placement._master import Master
 
 
-def matrix(master: Master) -> tuple[Any, Any, Any, Any, Any, Any]:
+def matrix(master: Master) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the model as a matrix, with columns lambda, z, s.
 
     The result is (rows, columns, values, row lower, row upper, column upper). Rows: links, then classes, then jobs,

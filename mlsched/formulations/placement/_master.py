@@ -16,12 +16,11 @@ instance.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.formulations.placement._configurations import Space, Table
 from mlsched.instances.placement import Plan
 
@@ -37,7 +36,7 @@ class Cuts:
     pattern: IntArray
     speed: IntArray
 
-    def keep(self, rows: Any) -> Cuts:
+    def keep(self, rows: BoolArray) -> Cuts:
         """Return only the chosen columns."""
         return Cuts(self.job[rows], self.pattern[rows], self.speed[rows])
 
@@ -168,14 +167,14 @@ class Bound:
     cost_of_cut: IntArray
     cost_of_waiting: IntArray  # of each new job, if it waits instead of being placed
 
-    def useful(self, lower: int) -> tuple[Any, Any]:
+    def useful(self, lower: int) -> tuple[BoolArray, BoolArray]:
         """Return which configurations and cuts a plan of value above `lower` may still use."""
         # A plan of value lower + 1 or more loses at most this much of the bound, whose value is rounded down.
         room = (self.value + 1 - (lower + 1)) * SCALE + SCALE - 1
         return self.cost_of_row <= room, self.cost_of_cut <= room
 
 
-def price(master: Master, prices: Any) -> Bound:
+def price(master: Master, prices: FloatArray) -> Bound:
     """Return the Lagrangian bound for any prices of the link rows, in integers: valid for any prices of a float solver.
 
     Relaxing the links leaves: for each class the best configuration, N_k times; for each running job its best cut;

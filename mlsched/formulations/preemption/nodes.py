@@ -22,7 +22,7 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.preemption import Instance
 
 #: Most rooms of one node; larger instances are refused.
@@ -119,7 +119,7 @@ class Priced:
         self.least = rooms.cost * float(SCALE) - self._gain_at_most()
         self.margin = MARGIN * (float(price.sum()) + SCALE * float(rooms.cost.max(initial=0)) + 1)
 
-    def _gain_at_most(self) -> Any:
+    def _gain_at_most(self) -> FloatArray:
         best = np.full(len(self.rooms.cost), float(self.price.sum()))
         for k in range(self.rooms.weights.shape[1]):
             weight = np.maximum(self.rooms.weights[:, k], 1e-9)  # np.interp needs rising places

@@ -12,12 +12,11 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.formulations.taskgraph._gpus import refuse_apart
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
@@ -207,7 +206,7 @@ def _undominated_rows(table: IntArray) -> list[int]:
     return sorted(survivors)
 
 
-def _nowhere_smaller(some: IntArray, others: IntArray) -> Any:
+def _nowhere_smaller(some: IntArray, others: IntArray) -> BoolArray:
     """Return for each pair of rows of `some` and `others` whether the first is at least the second in every column.
 
     Both tables are transposed: shape (columns, rows).

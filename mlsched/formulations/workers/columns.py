@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import EXACT, IntArray
+from mlsched.core.fields import EXACT, BoolArray, IntArray
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 
@@ -42,7 +42,7 @@ class Columns:
         """Return the first column of each job, and the number of columns as the last entry."""
         return np.searchsorted(self.job, np.arange(self.jobs + 1))
 
-    def keep(self, mask: Any) -> Columns:
+    def keep(self, mask: BoolArray | IntArray) -> Columns:
         """Return only the columns marked in `mask`."""
         full = {name: getattr(self, name)[mask] for name in ("job", "workers", "ps", "cost", "use")}
         return dataclasses.replace(self, **full)

@@ -15,11 +15,10 @@ With K resources the LP mixes columns of at most K jobs, so L is close and few c
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.formulations.workers.columns import Columns, total
 
 #: Prices are in 1/SCALE ms, or coarser to avoid overflow.
@@ -50,7 +49,7 @@ class Relaxed:
         return self.scale * value - self.lower_bound
 
 
-def rounded(choice: Columns, prices: Any) -> Relaxed:
+def rounded(choice: Columns, prices: FloatArray) -> Relaxed:
     """Return the relaxation at rounded prices; `prices` are floats, ms per unit of each resource."""
     worst = int(np.maximum.reduceat(choice.cost, choice.first[:-1]).astype(object).sum()) if choice.jobs else 0
     scale = max(1, min(SCALE, ROOM // 8 // max(1, worst)))

@@ -46,7 +46,7 @@ import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.heuristics.placement._room import PS, WORKER, Choose, Room, place_all
 from mlsched.heuristics.placement.load_balancing import least_loaded
 from mlsched.instances.placement import Instance, Plan
@@ -63,12 +63,12 @@ SAME = 1e-9
 SAMPLES, MOST_TASKS = 200, 6
 
 
-def linear(use: Any) -> Any:
+def linear(use: FloatArray) -> FloatArray:
     """Return the regressors of LIF-Line: the uses."""
     return use
 
 
-def quadratic(use: Any) -> Any:
+def quadratic(use: FloatArray) -> FloatArray:
     """Return the regressors of LIF-Quad: the uses, their squares and products."""
     count = use.shape[-1]
     products = [use[..., d] * use[..., e] for d in range(count) for e in range(d, count)]
@@ -107,7 +107,7 @@ def looked_at(instance: Instance) -> list[int]:
     return [instance.pressures.index(name) for name in CPU_AND_NETWORK]
 
 
-def profile(instance: Instance, rng: np.random.Generator, samples: int) -> tuple[Any, Any]:
+def profile(instance: Instance, rng: np.random.Generator, samples: int) -> tuple[FloatArray, FloatArray]:
     """Measure `samples` co-locations per type: (CPU and network use by others, slowdown - 1), types x samples (x 2)."""
     columns = looked_at(instance)
     types = len(instance.types)
@@ -121,21 +121,21 @@ def profile(instance: Instance, rng: np.random.Generator, samples: int) -> tuple
     return use[..., columns], extra
 
 
-def fit(instance: Instance, rng: np.random.Generator, features: Features, samples: int) -> list[Any]:
+def fit(instance: Instance, rng: np.random.Generator, features: Features, samples: int) -> list[FloatArray]:
     """Fit the coefficients of each type's model of slowdown - 1 by least squares."""
     use, slowdown = profile(instance, rng, samples)
     return [np.linalg.lstsq(features(use[t]), slowdown[t], rcond=None)[0] for t in range(len(instance.types))]
 
 
 def least_interference(
-    instance: Instance, features: Features, models: list[Any], *, score: str, tie: str, rng: np.random.Generator
+    instance: Instance, features: Features, models: list[FloatArray], *, score: str, tie: str, rng: np.random.Generator
 ) -> Choose:
     """Return LIF's choice: the server with the least interference score by the fitted models (see the module)."""
     kinds = np.concatenate([instance.run_type, instance.job_type])
     columns = looked_at(instance)
     use_worker, use_ps = instance.use_worker[kinds][:, None, columns], instance.use_ps[kinds][:, None, columns]
 
-    def interference(here: IntArray) -> Any:
+    def interference(here: IntArray) -> FloatArray:
         """Sum the predicted slowdowns - 1 of the tasks of each server (kind x job x server)."""
         # Rounded to thousandths, so that the use by others is exactly 0 for an isolated job.
         use = here[WORKER][:, :, None] * use_worker + here[PS][:, :, None] * use_ps  # job x server x pressure

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import ArraySpec, IntArray
+from mlsched.core.fields import ArraySpec, BoolArray, IntArray
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.record import specs
 from mlsched.core.registry import registry
@@ -48,7 +48,7 @@ class Inner:
         return self.found.rule(snapshot, memory=self._memory, rng=self._rng, limits=NO_LIMITS, **self._parameters)
 
 
-def only(snapshot: Snapshot, jobs: Any) -> Snapshot:
+def only(snapshot: Snapshot, jobs: BoolArray) -> Snapshot:
     """Return the snapshot with only these jobs. The others must not occupy nodes."""
     masks = {"jobs": jobs, "tasks": jobs[snapshot.task_job]}
     masks["edges"] = masks["tasks"][snapshot.edge_from]

@@ -126,7 +126,7 @@ class Order:
         key = self.key(job)
         return key if type(key) is tuple else (key,)
 
-    def as_solver(self, name: str, problem: str, key: Any, params: Mapping[str, Any]) -> Solver:
+    def as_solver(self, name: str, problem: str, key: Callable[..., object], params: Mapping[str, Any]) -> Solver:
         """Return a solver of task graphs that serves jobs in this order by the key function of a user."""
         if problem != "taskgraph":
             raise InvalidInput(f"{name}: is an order of jobs, expected a scheduler of {problem}; use it with taskgraph")

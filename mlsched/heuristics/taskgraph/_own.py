@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched.heuristics.taskgraph.measures import by_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing, serve
@@ -44,7 +45,7 @@ def start_in_order(snapshot: Snapshot, key: Any, *, strict: bool = False) -> Rou
 
 
 @validate_arguments
-def pause_in_order(snapshot: Snapshot, key: Any) -> Round:
+def pause_in_order(snapshot: Snapshot, key: FloatArray) -> Round:
     """Return a round that serves jobs of the smallest key first, and pauses running jobs behind them.
 
     A running job pauses only if a job with a smaller key takes its place. Of equal keys, running jobs come first, then

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.placement.instance import MILLION
 from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.placement.log import Log
@@ -84,7 +84,7 @@ def _resource_shares(workload: Workload, ticks_held: IntArray, end: int) -> dict
     }
 
 
-def _mean_or_none(values: Any) -> float:
+def _mean_or_none(values: FloatArray | IntArray) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 

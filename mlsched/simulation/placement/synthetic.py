@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields, validate_arguments
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import Count, Positive, Range, Share, flatten_groups
 from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
@@ -107,7 +107,7 @@ def variants(
     return kind, workers, ps, rng.uniform(SHORTEST, LONGEST, count)
 
 
-def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: Any) -> dict[str, Any]:
+def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: FloatArray) -> dict[str, Any]:
     """Return the workload fields of jobs with these isolated lengths in intervals.
 
     Epochs are integers (see `generate`).
@@ -151,7 +151,7 @@ def _arrival_stream(params: Jobs) -> np.random.Generator:
     return np.random.default_rng([params.seed, params.jobs, 1])
 
 
-def _submission_counts(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> IntArray:
+def _submission_counts(rng: np.random.Generator, rates: FloatArray, jobs: int, burst: float) -> IntArray:
     """Draw submissions: a Poisson number of jobs per interval, at rates that repeat daily, times gamma bursts."""
     sizes: list[IntArray] = []
     while sum(int(s.sum()) for s in sizes) < jobs:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.simulation.metrics import PERCENTILES, percentiles, slowdown
 from mlsched.simulation.preemption import backlog
 from mlsched.simulation.preemption.log import Log
@@ -96,19 +96,19 @@ def merits(
     }
 
 
-def shares(workload: Workload) -> tuple[Any, Any]:
+def shares(workload: Workload) -> tuple[FloatArray, FloatArray]:
     """Return each job's demand over the cluster's capacity, averaged over the resources, and that times its days."""
     total = np.maximum(workload.node_capacity.sum(axis=0), 1)
     share = (workload.demand / total).mean(axis=1)
     return share, share * workload.execution / backlog.DAY
 
 
-def _share_of(marked: Any) -> float:
+def _share_of(marked: BoolArray) -> float:
     """Return the share of the entries that are true, 0 without entries."""
     return float(marked.mean()) if len(marked) else 0.0
 
 
-def series(workload: Workload, log: Log) -> dict[str, Any]:
+def series(workload: Workload, log: Log) -> dict[str, FloatArray]:
     """Return slowdown samples by kind, for plots of their distribution."""
     table = jobs(workload, log)
     te = table["te"] == 1

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.instances.preemption.instance import largest_size
 from mlsched.simulation.preemption.cluster import Cluster
@@ -269,7 +270,7 @@ class PreemptionWorld:
             max_grace=longest,
         )
 
-    def _score_maxima(self, jobs: Any) -> tuple[int, int]:
+    def _score_maxima(self, jobs: IntArray) -> tuple[int, int]:
         """Return Eq. 3's maxima over all running BE jobs, the draining ones included."""
         running = np.append(jobs, np.array(list(self._signal), dtype=np.int64))
         size = largest_size(self.workload.demand[running], self.workload.node_capacity[self._node[running]])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED, FloatArray, IntArray
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import (
     SERVER,
@@ -137,7 +137,7 @@ class Features:
         hosts: Hosts,
         stop_after: IntArray,
         priority: npt.NDArray[np.float64],
-        limit: Any,
+        limit: FloatArray,
         gpu_limit: int,
         anew: bool = False,
     ) -> None:
@@ -210,11 +210,11 @@ class Features:
 
     # -- tasks and jobs -----------------------------------------------------------------------------------------------
 
-    def _log_time(self, ticks: Any) -> Any:
+    def _log_time(self, ticks: FloatArray | IntArray) -> FloatArray:
         """Convert ticks to the logarithmic scale of the module's docstring."""
         return np.clip((np.log2(np.maximum(ticks, 0) / self._unit + 2.0**-10) + 10) / STEPS, 0, 1)
 
-    def _tasks(self, priority: npt.NDArray[np.float64], length: IntArray) -> Any:
+    def _tasks(self, priority: npt.NDArray[np.float64], length: IntArray) -> FloatArray:
         """Return the features of tasks, shape (tasks, OF_TASK)."""
         s, job = self.snapshot, self.snapshot.task_job
         share = s.demand / np.maximum(s.node_capacity.max(axis=0, initial=0), 1)
@@ -242,7 +242,7 @@ class Features:
         np.maximum.at(replicas, self.snapshot.task_job, self.snapshot.replica + 1)
         return replicas
 
-    def _of_jobs(self, stop_after: IntArray, length: IntArray) -> Any:
+    def _of_jobs(self, stop_after: IntArray, length: IntArray) -> FloatArray:
         """Return the features of jobs, shape (jobs, OF_JOB); room is filled in later."""
         s = self.snapshot
         remaining = remaining_time(s, stop_after)
@@ -281,7 +281,7 @@ class Features:
         ]
         return np.stack(columns, axis=1)
 
-    def _room_for_jobs(self, jobs: IntArray) -> Any:
+    def _room_for_jobs(self, jobs: IntArray) -> FloatArray:
         """Return the room for a job's tasks relative to their demand, at most 1, shape (jobs, 2).
 
         The columns are the free amounts of the nodes, and those below the limit.
@@ -299,7 +299,7 @@ class Features:
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
-    def _host_columns(self, task: int, nodes: IntArray) -> Any:
+    def _host_columns(self, task: int, nodes: IntArray) -> FloatArray:
         """Return the features of each node as a host of the task, shape (nodes, OF_PLACE)."""
         hosts, snapshot = self.hosts, self.snapshot
         gpu_after = np.zeros(len(nodes))
@@ -311,7 +311,7 @@ class Features:
         volume = hosts.volumes(task)
         return self._node_columns(np.full(len(nodes), task), nodes, 1, gpu_after, volume[nodes], volume)
 
-    def _leaving_columns(self, tasks: IntArray) -> Any:
+    def _leaving_columns(self, tasks: IntArray) -> FloatArray:
         """Return the features of each task's node without the task, shape (tasks, OF_PLACE)."""
         hosts, nodes = self.hosts, self.snapshot.node[tasks]
         mine = [hosts.where(task)[1] for task in tasks.tolist()]
@@ -320,7 +320,15 @@ class Features:
         here = np.array([volume[node] for volume, node in zip(volumes, nodes.tolist(), strict=True)])
         return self._node_columns(tasks, nodes, -1, np.array(gpu), here, np.array([v.sum() for v in volumes]))
 
-    def _node_columns(self, tasks: IntArray, nodes: IntArray, sign: int, gpu_after: Any, here: Any, volume: Any) -> Any:
+    def _node_columns(
+        self,
+        tasks: IntArray,
+        nodes: IntArray,
+        sign: int,
+        gpu_after: FloatArray | IntArray,
+        here: FloatArray,
+        volume: FloatArray,
+    ) -> FloatArray:
         """Compute the features of nodes for tasks that come (`sign` 1) or leave (-1), shape (rows, OF_PLACE).
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.fields import UNLIMITED
+from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.simulation.metrics import finish_time_fairness, percentiles
 
@@ -45,7 +45,7 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
     }
 
 
-def fairness(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, dict[str, float]]:
+def fairness(table: dict[str, IntArray], asked: Instance | Jobs) -> dict[str, dict[str, float]]:
     """Return the finish-time fairness of a run; empty without GPUs. A job's exclusive time is that with nodes."""
     gpu = gpu_column(asked.resources)
     if gpu < 0:
@@ -56,7 +56,7 @@ def fairness(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, dict[st
     return {"finish_time_fairness": figures} if figures else {}
 
 
-def _optional_figures(table: dict[str, Any], source: Instance | Jobs) -> dict[str, int]:
+def _optional_figures(table: dict[str, IntArray], source: Instance | Jobs) -> dict[str, int]:
     """Return the figures that need a job with a deadline, traffic, a required accuracy, or learning."""
     demanded = {}
     if (source.deadline < UNLIMITED).any():
@@ -70,6 +70,6 @@ def _optional_figures(table: dict[str, Any], source: Instance | Jobs) -> dict[st
     return demanded
 
 
-def samples(table: dict[str, Any]) -> dict[str, Any]:
+def samples(table: dict[str, IntArray]) -> dict[str, IntArray]:
     """Return samples for plots of distributions, ticks."""
     return {"job completion time": table["jct"], "waiting time": table["waiting"]}

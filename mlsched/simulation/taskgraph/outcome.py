@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.taskgraph import results
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
 from mlsched.simulation.taskgraph.merits import samples, summed_up
@@ -114,7 +114,7 @@ def table(workload: Workload, log: Log) -> dict[str, Any]:
     return results.table(jobs(workload, log), holdings(workload, log), _cluster_columns(workload))
 
 
-def over_time(workload: Workload, log: Log) -> dict[str, Any]:
+def over_time(workload: Workload, log: Log) -> dict[str, FloatArray | IntArray]:
     """Return the cluster over time, see `results.over_time`."""
     return results.over_time(
         jobs(workload, log), holdings(workload, log), _cluster_columns(workload), _kinds_of_jobs(workload)
@@ -135,6 +135,6 @@ def _cluster_columns(workload: Workload) -> results.Cluster:
     return results.Cluster(horizon.resources, horizon.node_capacity, horizon.tick_ms, horizon.gpu_unit)
 
 
-def series(workload: Workload, log: Log) -> dict[str, Any]:
+def series(workload: Workload, log: Log) -> dict[str, IntArray]:
     """Return samples for plots of distributions, ticks."""
     return samples(jobs(workload, log))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.simulation.taskgraph.fragmentation import Course, Queue, course, waits
 
@@ -67,7 +67,7 @@ class Cluster:
         return np.asarray(amounts[:, column] / (self.gpu_unit or GPU_UNITS[self.resources[column]]))
 
 
-def table(jobs: dict[str, Any], held: Holdings, cluster: Cluster, **names: Any) -> dict[str, Any]:
+def table(jobs: dict[str, IntArray], held: Holdings, cluster: Cluster, **names: Any) -> dict[str, Any]:
     """Return the results of every job, one column per property.
 
     - job: its name in the log, else its number; user.
@@ -106,7 +106,7 @@ def table(jobs: dict[str, Any], held: Holdings, cluster: Cluster, **names: Any) 
     return {"job": np.arange(count), **columns}
 
 
-def shape_of(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds) -> Course:
+def shape_of(jobs: dict[str, IntArray], held: Holdings, cluster: Cluster, kinds: Kinds) -> Course:
     """Return the fragmentation over a run: the course of free GPUs that no waiting job can use.
 
     Args:
@@ -120,7 +120,9 @@ def shape_of(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kind
     return course(queue, held.node, held.start, held.end, held.demand, cluster.capacity, cluster.resources)
 
 
-def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds | None) -> dict[str, Any]:
+def over_time(
+    jobs: dict[str, IntArray], held: Holdings, cluster: Cluster, kinds: Kinds | None
+) -> dict[str, FloatArray | IntArray]:
     """Return the cluster over time: one row for each change, valid until the next row's time.
 
     - running_jobs: jobs with a node.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlsched.core.fields import BoolArray
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import fitting, taken
 from mlsched.instances.taskgraph.roomy import PAST
@@ -184,7 +185,7 @@ VERBS: dict[str, Any] = {
 }
 
 
-def _task_units(snapshot: Snapshot, among: Any) -> list[list[int]]:
+def _task_units(snapshot: Snapshot, among: BoolArray) -> list[list[int]]:
     """Return the tasks that act together: those of a gang, and each other task separately."""
     units: dict[tuple[int, int], list[int]] = {}
     for task in np.flatnonzero(among).tolist():

@@ -101,7 +101,7 @@ class View:
                 return True
         return False
 
-    def _select(self, jobs: IntArray) -> dict[str, Any]:
+    def _select(self, jobs: IntArray) -> dict[str, IntArray]:
         """Return the fields that change only if a job arrives or leaves."""
         world, horizon = self.world, self.world.horizon
         self.jobs = jobs

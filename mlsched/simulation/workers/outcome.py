@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.workers.log import PARTS, Log
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
@@ -36,7 +37,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     }
 
 
-def _lost_iterations(workload: Workload, c: dict[str, Any]) -> Any:
+def _lost_iterations(workload: Workload, c: dict[str, IntArray]) -> Any:
     """Return the iterations that each job started and lost.
 
     The last segment of a job loses nothing: there, the time beyond its work is less than a ms.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
 from mlsched.instances.workers import Horizon, Stages
 from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
@@ -91,7 +92,7 @@ def horizon_of(workload: Workload) -> Horizon:
     )
 
 
-def _write_out_tables(horizon: Horizon) -> tuple[Any, Any, Any]:
+def _write_out_tables(horizon: Horizon) -> tuple[IntArray, IntArray, IntArray]:
     return horizon.worker_demand, horizon.ps_demand, horizon.time
 
 

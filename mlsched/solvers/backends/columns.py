@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import BackendError
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run_lp
 
@@ -30,9 +30,9 @@ class Relaxed:
     """A solution of the relaxation: its value, the amount of each column, prices of rows and of blocks."""
 
     value: float
-    taken: Any
-    price: Any
-    of_block: Any
+    taken: FloatArray
+    price: FloatArray
+    of_block: FloatArray
 
 
 class Relaxation:
@@ -88,7 +88,7 @@ class Relaxation:
         )
         self.columns += count
 
-    def allow(self, columns: Any, allowed: Any) -> None:
+    def allow(self, columns: IntArray, allowed: BoolArray) -> None:
         """Allow columns, or rule them out."""
         count = len(columns)
         if count:

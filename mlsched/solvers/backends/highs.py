@@ -16,6 +16,7 @@ import numpy as np
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.known_bugs.trust import believed
@@ -123,11 +124,11 @@ class _Run:
         upper = value + 0.5 - constant
         check(self.highs.addRow(-np.inf, upper, len(index), index, cost[index]), "addRow")
 
-    def costs(self, expression: Any) -> tuple[Any, float]:
+    def costs(self, expression: Any) -> tuple[FloatArray, float]:
         """Return the dense cost vector and the constant of a linear expression."""
         return self.matrix.costs(expression)
 
-    def decode(self, solution: Any) -> Plan:
+    def decode(self, solution: FloatArray) -> Plan:
         """Return the plan of a vector of column values."""
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 

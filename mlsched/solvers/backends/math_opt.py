@@ -17,6 +17,7 @@ import numpy as np
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
+from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.core.interrupts import within_stopping
 from mlsched.solvers.backends.interruptible import interruptible
@@ -71,7 +72,7 @@ class _Run:
         values = {self.columns[self.matrix.position[id(v)]]: float(value) for v, value in pairs}
         return self.mathopt.SolutionHint(variable_values=values)
 
-    def costs(self, expression: Any) -> tuple[Any, float]:
+    def costs(self, expression: Any) -> tuple[FloatArray, float]:
         """Return the dense cost vector and the constant of a linear expression."""
         return self.matrix.costs(expression)
 
@@ -111,10 +112,10 @@ class _Run:
         cost, constant = self.costs(sign * term.expression)
         self.model.add_linear_constraint(self._linear_expression(cost) <= value + 0.5 - constant)
 
-    def _linear_expression(self, cost: Any) -> Any:
+    def _linear_expression(self, cost: FloatArray) -> Any:
         return self.mathopt.LinearSum(float(cost[i]) * self.columns[i] for i in np.flatnonzero(cost).tolist())
 
-    def decode(self, solution: Any) -> Plan:
+    def decode(self, solution: FloatArray) -> Plan:
         """Return the plan of a vector of column values."""
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
@@ -158,7 +159,7 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
         raise BackendError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
 
 
-def model_of(matrix: Any, low: Any, high: Any, integer: Any) -> tuple[Any, list[Any]]:
+def model_of(matrix: Any, low: FloatArray, high: FloatArray, integer: BoolArray) -> tuple[Any, list[Any]]:
     """Return a MathOpt model with the rows of a matrix and columns with these bounds and types, and its variables."""
     from ortools.math_opt.python import mathopt
 

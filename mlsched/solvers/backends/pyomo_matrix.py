@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlsched.core.errors import BackendError, InvalidInput
+from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.solvers.backends.known_bugs.models import Feature, features_of
 
 #: Largest coefficient of a row: beyond it, HiGHS' feasibility tolerance (1e-9) is too large compared with one unit.
@@ -26,9 +27,9 @@ class Matrix:
     columns: list[Any]
     starts: Any
     indices: Any
-    values: Any
-    row_lower: Any
-    row_upper: Any
+    values: FloatArray
+    row_lower: FloatArray
+    row_upper: FloatArray
     position: dict[int, int]
     constraints: Sequence[Any] = ()
 
@@ -37,7 +38,7 @@ class Matrix:
         """Return the name of each row's constraint."""
         return [constraint.name for constraint in self.constraints]
 
-    def costs(self, expression: Any) -> tuple[Any, float]:
+    def costs(self, expression: Any) -> tuple[FloatArray, float]:
         """Return the dense cost vector and the constant of a linear expression."""
         from pyomo.repn import generate_standard_repn
 
@@ -141,7 +142,7 @@ def _refuse_unknown(model: Any) -> None:
         raise InvalidInput(f"the Pyomo model has active components other than linear rows: {names}")
 
 
-def bounds_of(columns: list[Any]) -> tuple[Any, Any, Any]:
+def bounds_of(columns: list[Any]) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return lower and upper bounds of Pyomo variables (infinite if missing), and which variables are integer."""
     low = np.array([-np.inf if v.lb is None else v.lb for v in columns], dtype=np.float64)
     high = np.array([np.inf if v.ub is None else v.ub for v in columns], dtype=np.float64)

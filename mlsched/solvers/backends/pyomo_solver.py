@@ -16,6 +16,7 @@ import numpy as np
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.pyomo_matrix import compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -74,7 +75,7 @@ class _Run:
         if (threads := _longest_prefix_entry(THREADS, name, "")) != "":
             self.solver.options[threads] = limits.threads
 
-    def costs(self, expression: Any) -> tuple[Any, float]:
+    def costs(self, expression: Any) -> tuple[FloatArray, float]:
         """Return the dense cost vector and the constant of a linear expression."""
         return self.matrix.costs(expression)
 
@@ -120,7 +121,7 @@ class _Run:
         """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
         self.model.rows_of_objectives.add(sign * term.expression <= value + 0.5)
 
-    def decode(self, solution: Any) -> Plan:
+    def decode(self, solution: FloatArray) -> Plan:
         """Return the plan of a vector of column values."""
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
+from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.core.formulation import TOLERANCE, Limits
 
 #: Integer feasibility tolerance of a proof, and the looser tolerance that must not find a point of an infeasible
@@ -38,18 +39,18 @@ Status = Literal["optimal", "infeasible", "unbounded", "limit", "failed"]
 class Mixed:
     """Minimise cost x + offset with row_lower <= A x <= row_upper, lower <= x <= upper; A in compressed columns."""
 
-    cost: Any
+    cost: FloatArray
     offset: float
-    lower: Any
-    upper: Any
-    integer: Any
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
     starts: Any
     indices: Any
-    values: Any
-    row_lower: Any
-    row_upper: Any
+    values: FloatArray
+    row_lower: FloatArray
+    row_upper: FloatArray
 
-    def holds(self, x: Any) -> bool:
+    def holds(self, x: FloatArray) -> bool:
         """Check whether a point satisfies rows, bounds and integrality, up to `ROW_TOLERANCE`."""
         activity = np.zeros(len(self.row_lower))
         column = np.repeat(np.arange(len(self.cost)), np.diff(self.starts))
@@ -70,7 +71,7 @@ class Claim:
     status: Status
     value: float | None = None
     bound: float | None = None
-    solution: Any = None
+    solution: FloatArray | None = None
     note: str = ""
     nodes: int = 0
 
@@ -361,6 +362,6 @@ def _math_opt_model(model: Mixed) -> tuple[Any, list[Any]]:
     return built_model, columns
 
 
-def _satisfies_bounds(low: Any, value: Any, high: Any) -> bool:
+def _satisfies_bounds(low: FloatArray, value: FloatArray, high: FloatArray) -> bool:
     slack = ROW_TOLERANCE * np.maximum(1.0, np.abs(value))
     return not (np.any(value < low - slack) or np.any(value > high + slack))

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched.solvers.front.crew import Asked, Crew
 from mlsched.solvers.front.search import Search, Stop
 from mlsched.solvers.front.zones import BIG, Zones
@@ -66,7 +67,7 @@ class _Regions:
         """Return whether points may be missing."""
         return len(self._zones) > 0
 
-    def answered(self, k: int, bounds: Any, failed: bool) -> None:
+    def answered(self, k: int, bounds: IntArray, failed: bool) -> None:
         """Update the regions after the last answer."""
         (self.left if failed else self._proved).add(_sort_key(k, bounds))
         self._update_zones()
@@ -115,11 +116,11 @@ class _Regions:
         return bool(self._zones.lower[zone, other] < bounds[0, other] <= self._zones.upper[zone, other])
 
 
-def _bounds_of_zone(k: int, bound: int) -> Any:
+def _bounds_of_zone(k: int, bound: int) -> IntArray:
     bounds = np.full((1, 2), BIG, dtype=np.int64)
     bounds[0, 1 - k] = bound
     return bounds
 
 
-def _sort_key(k: int, bounds: Any) -> tuple[int, int]:
+def _sort_key(k: int, bounds: IntArray) -> tuple[int, int]:
     return k, int(bounds[0, 1 - k])

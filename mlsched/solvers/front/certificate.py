@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.brief import count_of, short_repr
+from mlsched.core.fields import IntArray
 from mlsched.core.scalar import Bounds, Status
 from mlsched.solvers.front.zones import BIG, Zones
 
@@ -73,7 +74,7 @@ class Subproblem:
         return total
 
 
-def _swap_objectives(k: int, bounds: Any, lower: Any) -> tuple[int, Any, Any]:
+def _swap_objectives(k: int, bounds: IntArray, lower: IntArray) -> tuple[int, IntArray, IntArray]:
     """Swap two objectives: f_k >= lower where f_j < bounds_j is the same as f_j >= bounds_j where f_k < lower."""
     reverse = np.full_like(bounds, BIG)
     reverse[:, k] = lower
@@ -91,7 +92,7 @@ class Certificate:
     def __repr__(self) -> str:
         return short_repr(self, count_of(len(self.subproblems), "sub-problem"))
 
-    def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
+    def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[IntArray, IntArray]:
         """Return (lower, upper), each m x p: the zones outside the known points in which points may be missing.
 
         A zone contains the f with lower <= f < upper that are not weakly dominated; -BIG and BIG mean unbounded. m is 0

@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any
 
+from mlsched.core.fields import IntArray
 from mlsched.solvers.front.search import Explored, Search, Stop
 
 #: The objective to minimise and the bounds on the others, see `Search.explore`.
@@ -36,7 +37,7 @@ class Crew:
         """Return whether another question can be submitted."""
         return len(self.asked) < self._search.workers
 
-    def submit(self, k: int, bounds: Any) -> None:
+    def submit(self, k: int, bounds: IntArray) -> None:
         """Request the smallest f_k within the bounds."""
         if self._pool is None:
             self._waiting.append((k, bounds))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
 from mlsched.solvers.front import any_time
 from mlsched.solvers.front.crew import Crew
 from mlsched.solvers.front.search import Explored, Search
@@ -55,7 +56,7 @@ class _Sweep:
         self.failed = False
 
     @property
-    def question(self) -> tuple[int, Any]:
+    def question(self) -> tuple[int, IntArray]:
         """Return the objective to minimise next, and the bounds."""
         return self._k, self._bounds
 

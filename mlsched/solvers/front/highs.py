@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched.core.formulation import Limits, safe_bound
 from mlsched.core.scalar import Answer, Bounds, Scalar, Solution, Stages, Weigh
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
@@ -177,7 +178,7 @@ class HighsScalar:
             return Answer("infeasible")
         return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), ())
 
-    def _weighted_cost(self, weights: Sequence[int]) -> tuple[Any, int]:
+    def _weighted_cost(self, weights: Sequence[int]) -> tuple[FloatArray, int]:
         cost = np.zeros(len(self._columns))
         for weight, objective in zip(weights, self._objectives, strict=True):
             cost[objective.index] += float(weight) * objective.coefficient
@@ -226,7 +227,7 @@ class HighsScalar:
             return Answer("unbounded")
         return Answer("failed", note=f"{self.name} ended with {ruling.claim}")
 
-    def _rounded_solution(self, x: Any) -> Solution | None:
+    def _rounded_solution(self, x: FloatArray) -> Solution | None:
         """Return the solution with rounded integer columns; None if that violates a row or a column's bound."""
         program = self._program
         exact = np.where(program.integer, np.rint(x), x)

@@ -11,10 +11,9 @@ The grid is a boolean array, so that a slice of cells is scanned or cleared at o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.solvers.front.search import Search
 from mlsched.solvers.front.zones import BIG
 
@@ -53,7 +52,7 @@ def run(search: Search) -> None:
         cleared[tuple(slice(a, b + 1) for a, b in zip(first, tops, strict=True))] = True
 
 
-def _add_cut(cuts: Any, cleared: Any, axis: int, at: int, top: int) -> tuple[Any, Any, int]:
+def _add_cut(cuts: IntArray, cleared: BoolArray, axis: int, at: int, top: int) -> tuple[IntArray, BoolArray, int]:
     """Add a cut to one axis; return the cuts, the cleared cells, and the last cell below the bound.
 
     Both halves of a divided cell are cleared if the cell was cleared. `top` is the last cell before the cut.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT
+from mlsched.core.fields import EXACT, FloatArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,8 +19,8 @@ class Linear:
     exactly.
     """
 
-    index: Any
-    coefficient: Any
+    index: IntArray
+    coefficient: IntArray
     constant: int
 
     @classmethod
@@ -36,17 +35,17 @@ class Linear:
         columns = np.array([i for i, _ in kept_terms], dtype=np.int64)
         return cls(columns, np.array([c for _, c in kept_terms], dtype=np.int64), sign * constant)
 
-    def value(self, x: Any) -> int:
+    def value(self, x: IntArray) -> int:
         """Return the exact value for integer values `x` of all variables."""
         return int(self.coefficient @ x[self.index]) + self.constant
 
-    def range(self, low: Any, high: Any) -> tuple[int | None, int | None]:
+    def range(self, low: FloatArray, high: FloatArray) -> tuple[int | None, int | None]:
         """Return the range under the variables' bounds (floats, maybe infinite); None for an infinite end."""
         smallest = np.where(self.coefficient > 0, low[self.index], high[self.index])
         largest = np.where(self.coefficient > 0, high[self.index], low[self.index])
         return self._weighted_sum(smallest), self._weighted_sum(largest)
 
-    def _weighted_sum(self, at: Any) -> int | None:
+    def _weighted_sum(self, at: FloatArray) -> int | None:
         if not np.isfinite(at).all():
             return None
         return sum(int(c) * int(x) for c, x in zip(self.coefficient, at, strict=True)) + self.constant
@@ -56,7 +55,9 @@ class Linear:
         return f"{self.index.tolist()} {self.coefficient.tolist()} {self.constant}"
 
 
-def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
+def enclose(
+    objectives: Sequence[Linear], low: FloatArray, high: FloatArray
+) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
     """Return `Scalar.low` and `Scalar.high`; refuse objectives too large to be exact."""
     ranges = [o.range(low, high) for o in objectives]
     for number, ends in enumerate(ranges):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.core.formulation import Term
 from mlsched.solvers.front.linear import Linear, signs_of
 
@@ -28,12 +29,12 @@ class Program:
 
     starts: Any
     indices: Any
-    values: Any
-    row_lower: Any
-    row_upper: Any
-    lower: Any
-    upper: Any
-    integer: Any
+    values: FloatArray
+    row_lower: FloatArray
+    row_upper: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
     objectives: tuple[Linear, ...]
     position: Callable[[Any], int]
     columns_of: Sequence[Any] = ()
@@ -49,11 +50,11 @@ class Program:
         digest.update("\n".join(o.text() for o in self.objectives).encode())
         return digest.hexdigest()
 
-    def columns(self) -> Any:
+    def columns(self) -> IntArray:
         """Return the column of every non-zero."""
         return np.repeat(np.arange(len(self.lower)), np.diff(self.starts))
 
-    def activity(self, x: Any) -> Any:
+    def activity(self, x: FloatArray) -> FloatArray:
         """Compute A x."""
         total = np.zeros(len(self.row_lower))
         np.add.at(total, self.indices, self.values * x[self.columns()])
@@ -97,13 +98,13 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     )
 
 
-def _finite_end(variable: Any, bound: Any, missing: float) -> float:
+def _finite_end(variable: Any, bound: int, missing: float) -> float:
     if variable.fixed:
         return float(variable.value)
     return missing if bound is None else float(bound)
 
 
-def _linear_row(matrix: Any, expression: Any, sign: int, number: int, integer: Any) -> Linear:
+def _linear_row(matrix: Any, expression: Any, sign: int, number: int, integer: BoolArray) -> Linear:
     from pyomo.repn import generate_standard_repn
 
     try:
@@ -124,7 +125,7 @@ def _linear_row(matrix: Any, expression: Any, sign: int, number: int, integer: A
     return Linear.of(index, whole, _integer_coefficients(flat.constant, number), sign)
 
 
-def _integer_coefficients(number: Any, objective: int) -> int:
+def _integer_coefficients(number: float, objective: int) -> int:
     value = float(number)
     if not abs(value - round(value)) <= ROUNDING:
         raise InvalidInput(

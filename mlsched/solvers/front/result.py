@@ -13,6 +13,7 @@ from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.contract import Instance
 from mlsched.core.errors import BackendError, Contradiction, InvalidInput
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.result import Evidence
 from mlsched.core.scalar import Answer, Bounds, Scalar
 from mlsched.solvers.front.boxes import shown
@@ -68,7 +69,7 @@ class Front:
     #: Type of the file that `mlsched.save` writes.
     kind: ClassVar[str] = "front"
 
-    sort_keys: Any
+    sort_keys: IntArray
     solutions: tuple[Any, ...]
     plans: tuple[Any, ...] | None
     senses: tuple[str, ...]
@@ -134,11 +135,11 @@ class Front:
         """
         return self._table_columns(self.sort_keys)
 
-    def unproven_table(self) -> dict[str, Any]:
+    def unproven_table(self) -> dict[str, IntArray]:
         """Return the same table for the plans without a proof."""
         return self._table_columns(self.unproven)
 
-    def _table_columns(self, sort_keys: Any) -> dict[str, Any]:
+    def _table_columns(self, sort_keys: IntArray) -> dict[str, IntArray]:
         names = self.objectives or tuple(f"f{k + 1}" for k in range(len(self.senses)))
         values = np.asarray(sort_keys, dtype=np.int64).reshape(-1, len(self.senses))
         columns = {name: values[:, k] for k, name in enumerate(names)}
@@ -167,7 +168,7 @@ class Front:
         rows = np.stack(list(columns.values()), axis=1).tolist()
         return html.titled_block("front", facts, html.html_table(header, rows, most=html.MAX_ROWS))
 
-    def _signs_of_senses(self) -> Any:
+    def _signs_of_senses(self) -> IntArray:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)
 
     @validate_arguments
@@ -271,7 +272,7 @@ class Front:
             return []
         return [_sub_problem(number, one.boxes, f"{one.status} {one.bound}", scalar, answer)]
 
-    def _replay_lower(self, scalar: Scalar, number: int, k: int, bounds: Any, lower: Any) -> list[str]:
+    def _replay_lower(self, scalar: Scalar, number: int, k: int, bounds: IntArray, lower: IntArray) -> list[str]:
         """Replay a sub-problem whose weighted sums are too large for the engine: floats merge different sums.
 
         Only the lower bounds of f_k in each box, for each k of the largest weight, are used; these are checked
@@ -354,7 +355,7 @@ def _best_corner(box: Box, senses: Sequence[str]) -> list[float]:
     return [-np.inf if e is None else float(e if s == "min" else -e) for e, s in zip(ends, senses, strict=True)]
 
 
-def _dominated_volume(points: Any, end: Any) -> float:
+def _dominated_volume(points: FloatArray, end: FloatArray) -> float:
     """Return the hypervolume of points below `end`, every objective minimised."""
     import moocore
 
@@ -362,7 +363,7 @@ def _dominated_volume(points: Any, end: Any) -> float:
     return float(moocore.hypervolume(inside, ref=end)) if len(inside) else 0.0
 
 
-def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
+def boxes(lower: IntArray, upper: IntArray, senses: Sequence[str]) -> tuple[Box, ...]:
     """Return zones (lower <= f < upper, every objective minimised) as boxes in the caller's senses."""
     model = []
     for bottom, top in zip(lower.tolist(), upper.tolist(), strict=True):

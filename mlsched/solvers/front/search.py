@@ -11,12 +11,12 @@ import dataclasses
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
 from mlsched.core.scalar import Answer, Bounds, Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.certificate import Subproblem
@@ -146,7 +146,7 @@ class Search:
             self._unasked.clear()
             return recalled
 
-    def recalls(self, k: int, bounds: Any) -> bool:
+    def recalls(self, k: int, bounds: IntArray) -> bool:
         """Return whether the journal, when it was opened, had all answers to this question that are not recalled yet.
 
         A limit may have ended a run after the first of two stages. Another run may then have omitted the second.
@@ -164,7 +164,7 @@ class Search:
         for one in self._crew:
             one.stop()
 
-    def explore(self, k: int, bounds: Any) -> Explored:
+    def explore(self, k: int, bounds: IntArray) -> Explored:
         """Minimise f_k, and among its optima the sum of all objectives.
 
         Over the solutions with f_j < bounds[b, j] for all j != k, for some row b. bounds: m x p or p numbers, BIG for
@@ -188,7 +188,7 @@ class Search:
             return Explored(explored.lower_bound, None, failed=True)
         return Explored(explored.lower_bound, second.point, second.failed)
 
-    def _first_stage(self, k: int, bounds: Any) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
+    def _first_stage(self, k: int, bounds: IntArray) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
         """Return weights and boxes of the single stage, or of the first of two, whose other weights are 0."""
         rows = np.atleast_2d(bounds).tolist()
         boxes = tuple(sorted(tuple(None if j == k or b >= BIG else b - 1 for j, b in enumerate(row)) for row in rows))

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched.solvers.front.crew import Crew
 from mlsched.solvers.front.search import Search, Stop
 from mlsched.solvers.front.zones import BIG, Zones
@@ -67,7 +68,9 @@ def run(search: Search) -> None:
                 floor[k] = search.low[k] = explored.lower_bound
 
 
-def _next_question(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew) -> tuple[int, Any] | None:
+def _next_question(
+    search: Search, zones: Zones, floor: IntArray, free: list[int], crew: Crew
+) -> tuple[int, Any] | None:
     """Return the next question; None at the end, or if the first point must be known before."""
     if not len(zones) or any(search.recalls(*one) for one in crew.asked):
         return None  # the journal's answers follow immediately
@@ -79,7 +82,7 @@ def _next_question(search: Search, zones: Zones, floor: Any, free: list[int], cr
     return None if selected is None else (selected[1], zones.upper[selected[0]])
 
 
-def _recall_journal(search: Search, zones: Zones, floor: Any, free: list[int]) -> list[int]:
+def _recall_journal(search: Search, zones: Zones, floor: IntArray, free: list[int]) -> list[int]:
     """Apply the journal's answers to the zones; return the objectives that still need an unbounded solve."""
     for one in search.recall():
         for k, bounds, lower in one.implies(search.high):

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import BoolArray, IntArray
+
 #: Means "unbounded"; far beyond any objective and far from overflow.
 BIG = 2**62
 
@@ -36,7 +38,7 @@ class Zones:
     def __len__(self) -> int:
         return len(self.upper)
 
-    def prove(self, k: int, bounds: Any, lower: Any) -> None:
+    def prove(self, k: int, bounds: IntArray, lower: IntArray) -> None:
         """Add proofs, one per row: f_k >= lower[b] wherever f_j < bounds[b, j] for all j != k.
 
         bounds: m x p. lower: m numbers, BIG if the bounds are infeasible.
@@ -54,7 +56,7 @@ class Zones:
         rows[:, k] = BIG
         self._proofs[k] = np.vstack([known_bounds[~weaker.any(axis=1)], rows])
 
-    def insert(self, point: Any) -> None:
+    def insert(self, point: IntArray) -> None:
         """Split every zone that contains `point`."""
         hit = (point < self.upper).all(axis=1)
         if not hit.any():
@@ -73,7 +75,7 @@ class Zones:
             failed.append(np.zeros((int(alive.sum()), self.size), dtype=np.int8))
         self.upper, self.lower, self.failed = np.vstack(upper), np.vstack(lower), np.vstack(failed)
 
-    def _maximal_children(self, parents: Any, k: int, point: Any) -> Any:
+    def _maximal_children(self, parents: IntArray, k: int, point: IntArray) -> IntArray:
         """Return indices of the parents whose k-th child is maximal among the children and the zones on its face."""
         others = self._others[k]
         face = self.upper[(self.upper[:, k] == point[k]) & (point[others] < self.upper[:, others]).all(axis=1)]
@@ -85,7 +87,7 @@ class Zones:
         keep &= ~(contains & (~contains.T | first)).any(axis=1)
         return np.flatnonzero(keep)
 
-    def _inherit_proofs(self, child: Any, lower: Any, at: int, before: int, changed: int) -> None:
+    def _inherit_proofs(self, child: IntArray, lower: IntArray, at: int, before: int, changed: int) -> None:
         """Raise the children's lower bounds by the proofs that did not reach their parents.
 
         In component `changed`, children end at `at` and parents at `before` or less: a proof whose bound is between
@@ -104,12 +106,12 @@ class Zones:
                 proved_rows = np.where(within, fresh[None, :, -1], -BIG).max(axis=1)
                 np.maximum(lower[:, k], proved_rows, out=lower[:, k])
 
-    def _keep_zones(self, alive: Any) -> None:
+    def _keep_zones(self, alive: BoolArray) -> None:
         if not alive.all():
             self.upper, self.lower, self.failed = self.upper[alive], self.lower[alive], self.failed[alive]
 
     def select(
-        self, floor: Any, most: int, asked: Sequence[tuple[int, Any]] = (), favourite: int | None = None
+        self, floor: IntArray, most: int, asked: Sequence[tuple[int, Any]] = (), favourite: int | None = None
     ) -> tuple[Any, int] | None:
         """Select at most `most` zones, by index, to search next, and the objective k; None at the end.
 
@@ -138,7 +140,7 @@ class Zones:
         group = np.flatnonzero(usable[:, k] & (self.failed[:, k] == 0) & (self.upper[:, k] == self.upper[zone, k]))
         return group[np.argsort(-size[group, k], kind="stable")][:most], k
 
-    def _zones_in_progress(self, question: Sequence[tuple[int, Any]], equal: bool) -> Any:
+    def _zones_in_progress(self, question: Sequence[tuple[int, Any]], equal: bool) -> BoolArray:
         """Return which zones are within the bounds of running questions; with `equal`, which are themselves running."""
         matched = np.zeros(len(self), dtype=bool)
         for k, bounds in question:
@@ -147,6 +149,6 @@ class Zones:
             matched |= (mine == given_bounds if equal else mine <= given_bounds).all(axis=2).any(axis=1)
         return matched
 
-    def fail(self, k: int, bounds: Any) -> None:
+    def fail(self, k: int, bounds: IntArray) -> None:
         """Record a failure to minimise f_k in zones: several are next searched one by one, a single one never."""
         self.failed[self._zones_in_progress([(k, bounds)], equal=True), k] = 1 if len(bounds) > 1 else 2

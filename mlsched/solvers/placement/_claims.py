@@ -14,6 +14,7 @@ import numpy as np
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.prices.core import Sides
 from mlsched.core.deadline import Deadline
+from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.instances.placement import Plan
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.options import Branch, Options
@@ -66,7 +67,7 @@ class PlacingOptions(Options):
             self.columns.append((job, 0, -1))
         return columns
 
-    def named(self, price: Any) -> dict[str, float]:
+    def named(self, price: FloatArray) -> dict[str, float]:
         """Return the prices of the claim's rows: the additional value of a task over the next lower speed."""
         new_columns = {"new": float(price[-1])}
         for key, first in self.first.items():
@@ -76,7 +77,7 @@ class PlacingOptions(Options):
             new_columns |= dict(zip(names, np.diff(worth, prepend=0.0).tolist(), strict=True))
         return new_columns
 
-    def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
+    def worth(self, price: FloatArray, of_block: FloatArray, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """Return the least priced cost in each block, and the best options with negative reduced cost."""
         least, columns = np.zeros(len(self.counts)), list[Column]()
         for job in range(self.claim.jobs):
@@ -88,7 +89,7 @@ class PlacingOptions(Options):
             columns += more
         return least, columns
 
-    def _hosts_of_claim(self, k: int, price: Any, of_block: float) -> tuple[float, list[Column]]:
+    def _hosts_of_claim(self, k: int, price: FloatArray, of_block: float) -> tuple[float, list[Column]]:
         earned = np.add.reduceat(np.append(price[self.flat[k]], 0.0), self.starts[k][:-1])
         earned[np.diff(self.starts[k]) == 0] = 0.0
         good = np.flatnonzero((-earned < of_block - 1e-7 - 1e-9 * abs(of_block)) & ~self.inside[k])
@@ -99,7 +100,7 @@ class PlacingOptions(Options):
         rows = [self.contents[k][i] for i in best.tolist()]
         return -float(earned.max()), [(block, 0.0, r, [-1.0] * len(r)) for r in rows]
 
-    def _cuts_of_job(self, job: int, price: Any, of_block: float, sides: Sides) -> tuple[float, list[Column]]:
+    def _cuts_of_job(self, job: int, price: FloatArray, of_block: float, sides: Sides) -> tuple[float, list[Column]]:
         claim, speeds, new = self.claim, self.speeds[job], job >= self.claim.runs
         least = 0.0 if new and self._is_admitted(sides, 0, {}) else np.inf
         best_options: list[tuple[float, int, int]] = []
@@ -138,7 +139,7 @@ class PlacingOptions(Options):
     def _is_admitted(self, sides: Any, speed: int, cut_number: dict[str, int]) -> bool:
         return all(sign * (speed if row == "speed" else cut_number.get(row, 0)) <= most for row, sign, most in sides)
 
-    def admitted(self, sides: dict[int, Sides]) -> Any:
+    def admitted(self, sides: dict[int, Sides]) -> BoolArray:
         """Return which columns the branches admit."""
         good = np.ones(len(self.columns), dtype=bool)
         for k, (block, speed, c) in enumerate(self.columns):
@@ -146,7 +147,7 @@ class PlacingOptions(Options):
                 good[k] = self._is_admitted(sides[block], speed, {} if c < 0 else self.claim.cuts[block][c])
         return good
 
-    def branch(self, taken: Any, price: Any) -> Branch | None:
+    def branch(self, taken: FloatArray, price: FloatArray) -> Branch | None:
         """Return the job with the most fractional speed, at a separating speed, or else such a type of task."""
         by_job: dict[int, list[int]] = {}
         for k in np.flatnonzero(taken > 1e-6).tolist():
@@ -174,7 +175,7 @@ class PlacingOptions(Options):
                     best = (spread, (job, part, int(min(np.floor(mean), n.max() - 1))))
         return best[1]
 
-    def plan(self, taken: Any) -> Plan:
+    def plan(self, taken: FloatArray) -> Plan:
         """Return the plan of integral columns: each task of a job on the fastest server that hosts it.
 
         It may be infeasible: fractions without a branch are rounded.

@@ -13,13 +13,13 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
 from mlsched.formulations.placement._configurations import Space, Table, TooMany
 from mlsched.formulations.placement._master import Bound, Master, build, plan_of, price
@@ -269,7 +269,7 @@ def _assemble_above_target(search: Search, master: Master, priced: Bound, target
     return Answer("optimal", plan_of(master, use), value, work)
 
 
-def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:
+def _alive(master: Master, cuts: BoolArray) -> list[dict[int, int]]:
     """Return, for each job, pattern -> the best speed of its remaining cuts."""
     alive: list[dict[int, int]] = [{} for _ in range(master.space.total)]
     remaining_part = master.cuts.keep(cuts)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.deadline import MOMENT, Deadline
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master, price
 from mlsched.solvers.backends.highs import run_lp
@@ -74,7 +75,7 @@ def solve(master: Master, seconds: float | None) -> Any:
             highs = _highs_of_columns(lp, a, columns, costs, most)
 
 
-def _highs_of_columns(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
+def _highs_of_columns(lp: Any, a: Any, columns: IntArray, costs: FloatArray, most: FloatArray) -> Any:
     """Return HiGHS with some columns of an LP."""
     import highspy
 
@@ -87,7 +88,7 @@ def _highs_of_columns(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> A
     return highs
 
 
-def _restrict_columns(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
+def _restrict_columns(lp: Any, a: Any, columns: IntArray, costs: FloatArray, most: FloatArray) -> None:
     """Restrict an LP to some columns."""
     remaining_part = a[:, columns]
     lp.num_col_ = len(columns)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.placement import Instance, Plan
@@ -50,7 +50,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     return Outcome("optimal", Plan(workers=w[best], ps=p[best]), value, work={"plans": len(w)})
 
 
-def _conflicting_servers(instance: Instance, job: int, tasks: IntArray) -> Any:
+def _conflicting_servers(instance: Instance, job: int, tasks: IntArray) -> BoolArray:
     """Return on which servers of which plans (servers x plans) a type conflicts with that of `job`.
 
     tasks (plans x jobs x servers): number of tasks of each new job on a server.
@@ -68,8 +68,8 @@ def _fitting_pairs(
     job: int,
     ways: tuple[IntArray, IntArray],
     free: IntArray,
-    banned: Any,
-    may: Any,
+    banned: BoolArray,
+    may: BoolArray,
     deadline: Deadline,
 ) -> tuple[IntArray, IntArray]:
     """Return all pairs of a placement of `job` and a plan with room for it, as indices of both.
@@ -131,7 +131,7 @@ def _placements_of_job(instance: Instance, job: int, servers: int) -> tuple[IntA
     return np.repeat(of_w, len(of_p), axis=0), np.tile(of_p, (len(of_w), 1))
 
 
-def _split_count(count: int, servers: int) -> Any:
+def _split_count(count: int, servers: int) -> IntArray:
     """Return all vectors of `servers` counts that sum to `count`."""
     if servers == 1:
         return np.array([[count]], dtype=np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from mlsched.certificates.preemption.prices import Hosting
 from mlsched.certificates.prices.core import SCALE, Sides
 from mlsched.core.deadline import Deadline
+from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.formulations.preemption import nodes
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.options import Branch, Options
@@ -60,11 +61,11 @@ class HostingOptions(Options):
                     new_columns.append(self._column_of_hosting(int(self.rooms.node[row]), (t,)))
         return new_columns
 
-    def named(self, price: Any) -> dict[str, float]:
+    def named(self, price: FloatArray) -> dict[str, float]:
         """Return the prices of the claim's rows, which are the linear program's."""
         return dict(zip(self.rows, price.tolist(), strict=True))
 
-    def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
+    def worth(self, price: FloatArray, of_block: FloatArray, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """Return the least priced cost per block (or a lower bound on it), and the columns below the block's price."""
         claim, least = self.claim, of_block.copy()
         below = (of_block - 1e-7 - 1e-10 * np.abs(of_block))[: claim.nodes]
@@ -78,7 +79,7 @@ class HostingOptions(Options):
         return least, columns
 
     def _cheap_hostings(
-        self, price: Any, below: Any, sides: dict[int, Sides]
+        self, price: FloatArray, below: FloatArray, sides: dict[int, Sides]
     ) -> Iterator[tuple[int, float, tuple[int, ...]]]:
         """Yield the hostings of nodes that cost less than `below`: (node, priced cost, TE jobs)."""
         if self.rooms is None:
@@ -105,7 +106,7 @@ class HostingOptions(Options):
         self.known.add(self.columns[-1])
         return n, float(self.rooms.cost[row]), hosted, [-1.0] * len(hosted)
 
-    def admitted(self, sides: dict[int, Sides]) -> Any:
+    def admitted(self, sides: dict[int, Sides]) -> BoolArray:
         """Return which columns the branches admit."""
         good = np.ones(len(self.columns), dtype=bool)
         for k, (block, hosted) in enumerate(self.columns):
@@ -113,7 +114,7 @@ class HostingOptions(Options):
                 good[k] &= sign * -(int(row) in hosted) <= most
         return good
 
-    def branch(self, taken: Any, price: Any) -> Branch | None:
+    def branch(self, taken: FloatArray, price: FloatArray) -> Branch | None:
         """Return the TE job and node whose fractional share is nearest to one half, weighted by the price."""
         share: dict[tuple[int, int], float] = {}
         for k in np.flatnonzero(taken > 1e-6).tolist():

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import ints
+from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.preemption import Instance, Plan
@@ -64,7 +64,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     return Outcome("optimal", plan, best[0], work={"plans": plans})
 
 
-def _free_for_te_jobs(instance: Instance, candidates: Any, victim_sets: Any) -> Any:
+def _free_for_te_jobs(instance: Instance, candidates: IntArray, victim_sets: IntArray) -> IntArray:
     """Return the resources for TE jobs on each node: sets of victims x nodes x resources."""
     released = np.zeros((len(candidates), *instance.node_free.shape), dtype=np.int64)
     released[np.arange(len(candidates)), instance.job_node[candidates]] = instance.job_demand[candidates]

@@ -15,6 +15,7 @@ from mlsched.certificates.prices.timed import Timed
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched.core.gap import gap_between
 from mlsched.core.registry import package_of
 from mlsched.solvers.prices import timed
@@ -104,7 +105,7 @@ def trees(
     return [proof.tree for proof in options_made], bound
 
 
-def _pass_on_plan(options: Options, better: Callable[[Plan], None], amounts: Any) -> None:
+def _pass_on_plan(options: Options, better: Callable[[Plan], None], amounts: FloatArray) -> None:
     """Pass on the prover's plan, if its options give one."""
     plan = options.plan(amounts)
     if plan is not None:

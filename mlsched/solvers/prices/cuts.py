@@ -9,13 +9,12 @@ supplied. The same is true for two rows and a block, which takes only one option
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.prices.fixing import Fixed
 from mlsched.core.deadline import Deadline
+from mlsched.core.fields import FloatArray
 from mlsched.solvers.backends.columns import Relaxation
 from mlsched.solvers.prices.listed import ListedOptions
 
@@ -48,7 +47,7 @@ def cuts_of(claim: Fixed, deadline: Deadline) -> list[Cut]:
     ]
 
 
-def _solve_relaxation(options: ListedOptions, deadline: Deadline) -> tuple[Any, Any, float]:
+def _solve_relaxation(options: ListedOptions, deadline: Deadline) -> tuple[FloatArray, FloatArray, float]:
     """Return the solution of the linear relaxation: the amount of each of its columns, prices, and the value."""
     relaxation = Relaxation(options.counts, options.capacities.tolist(), options.beyond)
     relaxation.add(options.known())
@@ -60,7 +59,7 @@ def _solve_relaxation(options: ListedOptions, deadline: Deadline) -> tuple[Any, 
         relaxation.add(columns)
 
 
-def _violated_cuts(options: ListedOptions, claim: Fixed, amounts: Any) -> list[Cut]:
+def _violated_cuts(options: ListedOptions, claim: Fixed, amounts: FloatArray) -> list[Cut]:
     """Return the most violated cuts: an odd set of rows and blocks, weights of 1, a divisor of 2."""
     part = np.flatnonzero((amounts > 1e-6) & (amounts < 1 - 1e-6))
     selection, share = np.array(options.options, dtype=np.int64)[part], amounts[part]
@@ -78,7 +77,7 @@ def _violated_cuts(options: ListedOptions, claim: Fixed, amounts: Any) -> list[C
     return new_cuts
 
 
-def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
+def odd_sets(has: FloatArray, share: FloatArray) -> list[tuple[int, ...]]:
     """Return odd sets S of elements that options use more than integers can, the most violated first.
 
     has[k, e]: whether option k uses element e, which exists once; share[k]: amount of k. Integer options
@@ -107,7 +106,7 @@ def odd_sets(has: Any, share: Any) -> list[tuple[int, ...]]:
     return sorted(violated_sets, key=lambda members: (-violated_sets[members], members))
 
 
-def _row_of_cut(options: ListedOptions, cut_row: Cut) -> tuple[Any, float]:
+def _row_of_cut(options: ListedOptions, cut_row: Cut) -> tuple[FloatArray, float]:
     """Return the use of a cut's row by each option, and its capacity."""
     weights, shifts, divisor = cut_row
     at = [options.rows.index(row) for row in weights]

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides
 from mlsched.certificates.prices.listed import Listed
+from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.options import Branch, Options
 
@@ -52,11 +53,11 @@ class ListedOptions(Options):
         self.use = np.column_stack([self.use, *(use for use, _ in rows)])
         self.capacities = np.append(self.capacities, [capacity for _, capacity in rows])
 
-    def named(self, price: Any) -> dict[str, float]:
+    def named(self, price: FloatArray) -> dict[str, float]:
         """Return the prices of the claim's rows, which are the linear program's."""
         return dict(zip(self.rows, price.tolist(), strict=True))
 
-    def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
+    def worth(self, price: FloatArray, of_block: FloatArray, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """Return the least priced cost in each block, and the best option per block if its reduced cost is negative."""
         priced = self.cost + self.use @ price
         priced[~self._admitted_options(sides)] = np.inf
@@ -88,7 +89,7 @@ class ListedOptions(Options):
             return NEVER
         return int(sum(least)) - sum(p * self.claim.capacity[row] for row, p in price.items())
 
-    def _admitted_options(self, sides: dict[int, Sides]) -> Any:
+    def _admitted_options(self, sides: dict[int, Sides]) -> BoolArray:
         """Return which options the branches admit."""
         good = np.ones(len(self.cost), dtype=bool)
         for block, demands in sides.items():
@@ -97,11 +98,11 @@ class ListedOptions(Options):
                 good[mine] &= sign * self.use[mine, self.rows.index(row)] <= most
         return good
 
-    def admitted(self, sides: dict[int, Sides]) -> Any:
+    def admitted(self, sides: dict[int, Sides]) -> BoolArray:
         """Return which columns of the linear program the branches admit."""
         return self._admitted_options(sides)[self.options]
 
-    def branch(self, taken: Any, price: Any) -> Branch | None:
+    def branch(self, taken: FloatArray, price: FloatArray) -> Branch | None:
         """Return the block and row with the most fractional use, in terms of price; None if it is integral."""
         parts = np.flatnonzero((taken > 1e-6) & (taken < 1 - 1e-6))
         best: tuple[float, Branch | None] = (0.0, None)
@@ -119,6 +120,6 @@ class ListedOptions(Options):
         return best[1]
 
 
-def tolerance(of_block: Any) -> Any:
+def tolerance(of_block: FloatArray) -> FloatArray:
     """Return how far a column must be below its block's price to be added: more than the error of floats."""
     return 1e-7 + 1e-10 * np.abs(of_block)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import Price, Sides
 from mlsched.core.contract import Plan
+from mlsched.core.fields import FloatArray
 from mlsched.solvers.backends.columns import Column
 
 #: A branch: block, row, upper limit.
@@ -40,6 +41,6 @@ class Options(Protocol):
     def branch(self, taken: Any, price: Any) -> Branch | None:
         """Return a branch for a fractional solution, given the amount of each column; None if it is integral."""
 
-    def plan(self, taken: Any) -> Plan | None:
+    def plan(self, taken: FloatArray) -> Plan | None:
         """Return the plan of integral columns, not judged; None if the options do not give one."""
         return None

@@ -24,6 +24,7 @@ from mlsched.certificates.prices.core import SCALE, Price, Sides
 from mlsched.certificates.prices.fixing import Fixed, Fixing, fixed
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import SolverError
+from mlsched.core.fields import FloatArray
 from mlsched.solvers.backends.columns import Relaxation
 from mlsched.solvers.prices.cuts import Cut, cuts_of
 from mlsched.solvers.prices.listed import ListedOptions
@@ -201,7 +202,7 @@ class _Few:
         return options
 
 
-def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[Any, Any]:
+def _best_prices(node: _Node, part: _Part, deadline: Deadline) -> tuple[FloatArray, FloatArray]:
     """Compute the strongest prices of a node; return the relaxation's last solution and its prices."""
     options, relaxation = part.options, part.relaxation
     target = options.claim.target

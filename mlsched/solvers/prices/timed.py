@@ -24,7 +24,7 @@ from mlsched.certificates.prices.core import SCALE, Price
 from mlsched.certificates.prices.timed import END, Timed
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.formulation import NO_LIMITS
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run_lp
 
@@ -126,7 +126,7 @@ class Relaxation:
             dual[groups_kept] = np.maximum(0.0, -np.asarray(grid_found))
         return self._named_prices(dual[: self._rows] * (STRETCHED if self.stretched else 1.0))
 
-    def _named_prices(self, dual: Any) -> Price:
+    def _named_prices(self, dual: FloatArray) -> Price:
         """Return prices in the checker's form: a row per period of constant price."""
         relaxation: Price = {}
         for group, first in self._first.items():

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import BackendError
+from mlsched.core.fields import IntArray
 from mlsched.solvers.backends.highs import run_lp
 from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.solvers.workers._tails import SEGMENTS, Tail
@@ -225,7 +226,9 @@ class EventLP:
         )
         self.columns += count
 
-    def _column_of_configuration(self, stage: Stage, at: int, job: int, configuration: int) -> tuple[Any, Any]:
+    def _column_of_configuration(
+        self, stage: Stage, at: int, job: int, configuration: int
+    ) -> tuple[IntArray, FloatArray]:
         """Return row indices and coefficients of a job's configuration in a stage."""
         kind, resources = self.fluid.of(job), self.fluid.resources
         rows = [*range(stage.rows, stage.rows + resources), stage.rows + resources + at, self.work_row[job]]

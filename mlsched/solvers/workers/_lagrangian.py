@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched.formulations.workers.columns import Columns, columns
 from mlsched.formulations.workers.relaxation import Relaxed, cut, rounded
 from mlsched.instances.workers import Instance
@@ -22,7 +21,7 @@ def columns_of(instance: Instance, reduce: bool) -> Columns:
     return cut(choice, relax(choice)) if reduce else choice
 
 
-def duals(choice: Columns) -> Any:
+def duals(choice: Columns) -> FloatArray:
     """Return prices from the LP relaxation as floats; zeros if every capacity is unlimited."""
     if not len(choice.capacity):
         return np.zeros(0)

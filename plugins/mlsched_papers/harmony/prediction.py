@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.heuristics.placement import interference
 from mlsched.instances.placement import Instance
 from mlsched.learned.weights import of
@@ -41,7 +42,7 @@ class Samples:
 
     kind: Any
     slowdown: Any
-    use: Any
+    use: FloatArray
 
 
 def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
@@ -64,7 +65,7 @@ def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
     return result
 
 
-def _add(result: Errors, of_what: tuple[str, str], samples: Samples, predicted: Any, tested: Any) -> None:
+def _add(result: Errors, of_what: tuple[str, str], samples: Samples, predicted: Any, tested: BoolArray) -> None:
     """Add a round's errors of predicted slowdowns: over all tested jobs, and over those of each model."""
     error = 100 * np.abs(samples.slowdown / predicted - 1)  # of speeds, which are the reciprocals
     result.setdefault((*of_what, "all"), []).append(float(error[tested].mean()))
@@ -104,7 +105,7 @@ def _by_network(placements: list[Instance], interference_kind: str) -> Any:
     return 1 / reward_model_of(weights)(kind, on)[kind != NOBODY]
 
 
-def _profiled(samples: Samples, features: Any, models: list[Any]) -> Any:
+def _profiled(samples: Samples, features: Any, models: list[Any]) -> FloatArray:
     """Return the slowdown of the slowest server by models that were profiled on one server."""
     result = np.ones(len(samples.kind))
     for k, model in enumerate(models):
@@ -115,7 +116,7 @@ def _profiled(samples: Samples, features: Any, models: list[Any]) -> Any:
     return result
 
 
-def _fitted(samples: Samples, features: Any, trained: Any) -> Any:
+def _fitted(samples: Samples, features: Any, trained: Any) -> FloatArray:
     """Return the slowdown by models fitted, with an intercept, to the largest use by others on a server of the job."""
     result = np.ones(len(samples.kind))
     use = np.nanmax(samples.use, axis=1)

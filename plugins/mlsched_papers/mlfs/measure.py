@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
+from mlsched.core.fields import FloatArray
 from mlsched.simulation.run import Run
 from mlsched.simulation.taskgraph.iterations.bound import bound, iterations_in_time
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
@@ -123,7 +124,7 @@ MORE = frozenset({"soon", "deadlines", "urgent_deadlines", "accuracy", "guarante
 REACHABLE = frozenset({"deadlines", "urgent_deadlines", "accuracy", "guarantee"})
 
 
-def better(metric: str, new: Any, old: Any) -> Any:
+def better(metric: str, new: FloatArray, old: FloatArray) -> FloatArray:
     """Return the percentage by which `new` improves on `old`, workload by workload; NaN if `old` is 0."""
     sign = 1 if metric in MORE else -1
     return 100 * sign * (np.divide(new, old, out=np.full_like(new, np.nan), where=old != 0) - 1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched_rounds.instances import Instance
 
 
@@ -57,7 +58,7 @@ def _table_by_steps(instance: Instance, value: Callable[[Any], Any], **settings:
     return Table(value(steps(instance)).tolist(), value(none)[:, 0].tolist(), worst=True, **settings)
 
 
-def _as_column(values: Any) -> Any:
+def _as_column(values: IntArray) -> Any:
     return values.astype(object)[:, None]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mlsched.core.contract import MetamorphicRelation
+from mlsched.core.fields import IntArray
 from mlsched_rounds.instances.instance import Instance
 
 #: Every objective.
@@ -16,7 +15,7 @@ JOBS = (
 )  # fmt: skip
 
 
-def _some_jobs(instance: Instance, choice: Any) -> Instance:
+def _some_jobs(instance: Instance, choice: IntArray) -> Instance:
     return instance.replace(**{name: getattr(instance, name)[choice] for name in JOBS})
 
 

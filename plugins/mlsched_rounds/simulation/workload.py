@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +137,6 @@ def in_digits(rate: float) -> tuple[int, int]:
     return divmod(int(Decimal(repr(rate)).scaleb(24)), PICO)
 
 
-def in_micro(seconds: Any) -> int:
+def in_micro(seconds: float) -> int:
     """Return seconds as the nearest integer number of 10^-6 s."""
     return round(float(seconds) * MICRO)

@@ -63,7 +63,7 @@ class Program:
         self.rows += inputs[0]
         return np.arange(self.rows - inputs[0], self.rows)
 
-    def put(self, rows: Any, columns: Any, values: Any) -> None:
+    def put(self, rows: IntArray, columns: Any, values: Any) -> None:
         """Set entries of the matrix; the arrays must broadcast to one shape. Entries of 0 are left out."""
         i, j, v = np.broadcast_arrays(rows, columns, np.asarray(values, dtype=np.float64))
         keep = v != 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     return _outcome_of_search(instance, config[::-1], objective, plans)
 
 
-def _values_of_job(instance: Instance, job: int, own: Any, objective: str) -> IntArray:
+def _values_of_job(instance: Instance, job: int, own: IntArray, objective: str) -> IntArray:
     """Return the values of the round with only this job, in each of its configurations."""
     alone = instance.replace(**{name: getattr(instance, name)[job : job + 1] for name in JOBS})
     return np.array([alone.evaluate(alone.plan([c]))[objective] for c in own.tolist()], dtype=np.int64)

@@ -15,6 +15,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched.core.params import parameters_of, resolve
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.draw import draw
@@ -250,7 +251,7 @@ class PlacementEnv(InstanceEnv):
             ]
         return np.clip(np.concatenate([servers.ravel(), task]), 0, 10).astype(np.float32)
 
-    def _interference(self, inst: Instance, kind: int) -> tuple[Any, Any]:
+    def _interference(self, inst: Instance, kind: int) -> tuple[FloatArray, FloatArray]:
         """Return, per server, the slowdown of a job of a kind by the tasks there, and theirs by its worker."""
         kinds = np.concatenate([inst.run_type, np.delete(inst.job_type, self._job)])
         workers = np.concatenate([inst.run_workers, np.delete(self._workers, self._job, axis=0)])

@@ -16,6 +16,7 @@ import numpy as np
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.fields import FloatArray
 from mlsched.core.params import Number, check_choice, check_range, parameters_of, resolve
 from mlsched.heuristics.taskgraph.measures import STOPS, by_job, per_job, remaining_ticks
 from mlsched.heuristics.taskgraph.place import Placer
@@ -299,7 +300,7 @@ def _time_in_system(world: TaskgraphWorld) -> int:
     return int((until - horizon.arrival).sum())
 
 
-def _input_share(snapshot: Snapshot, task: int) -> Any:
+def _input_share(snapshot: Snapshot, task: int) -> FloatArray:
     """Return, per node, the share of the task's input volume with sources on that node; 0 for a task without input."""
     into = np.flatnonzero(snapshot.edge_to == task)
     sources = snapshot.edge_from[into]

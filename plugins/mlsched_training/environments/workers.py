@@ -20,6 +20,7 @@ from gymnasium.vector.utils import batch_space
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
 from mlsched.core.params import Number
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
 from mlsched.simulation.workers.synthetic import chic
@@ -224,7 +225,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         self._batch = self.task.batch([self.task.draw(rng) for rng in self._random])
         return self._with_mask(self._batch), self._step_info(self._batch)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: IntArray) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one action per environment."""
         batch = self._batch
         if batch is None:

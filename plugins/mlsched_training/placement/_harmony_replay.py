@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.simulation.placement.board import Shape
 
 
@@ -18,8 +19,8 @@ class Samples:
 
     now: Any
     then: Any
-    valid: Any
-    action: Any
+    valid: BoolArray
+    action: IntArray
     reward: Any
     discount: Any
 
@@ -49,7 +50,7 @@ class Replay:
         for row, waiting in enumerate(self._open):
             waiting.append((now[row], then[row], valid[row], action[row]))
 
-    def close(self, rows: Any, reward: Any) -> None:
+    def close(self, rows: IntArray, reward: FloatArray) -> None:
         """Record the rewards of the ended intervals of some clusters."""
         for row, got in zip(rows.tolist(), reward.tolist(), strict=True):
             waiting, self._open[row] = self._open[row], []

@@ -22,6 +22,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.arguments import ValidatedFields
+from mlsched.core.fields import IntArray
 from mlsched.core.params import Range, Share, check_range
 from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned.net import Mlp
@@ -121,7 +122,7 @@ class RewardNet:
         self.parameters = list(self.net.parameters())
         self.optimiser = t.optim.Adam(self.parameters, lr=p.learning_rate)
 
-    def learn(self, rng: np.random.Generator, past: History, batches: list[Any]) -> float:
+    def learn(self, rng: np.random.Generator, past: History, batches: list[IntArray]) -> float:
         """Run a step of Adam for each batch of placements (their numbers), and return the mean loss."""
         total = 0.0
         self.net.train()

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.learned.taskgraph.plus_order import HOUR, Floats, Standing
 from mlsched.simulation.taskgraph.iterations.bound import pieces
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
@@ -164,7 +165,7 @@ class _Run:
             there=there,
         )
 
-    def _within(self, at: Any, order: Any, there: Any) -> Any:
+    def _within(self, at: IntArray, order: IntArray, there: BoolArray) -> BoolArray:
         """clusters x places: what there is room for in this order; what is too large at its turn is passed by."""
         places = np.take_along_axis(at, order, axis=1)
         amounts = np.ascontiguousarray(np.take_along_axis(self.batch.amount, places[None], axis=2).transpose(2, 0, 1))
@@ -178,7 +179,7 @@ class _Run:
         np.put_along_axis(chosen, order, fits.T, axis=1)
         return chosen
 
-    def _change(self, runs: Any) -> None:
+    def _change(self, runs: BoolArray) -> None:
         """Change the running jobs; a job that continues after a pause owes the cost."""
         paused, comes = self.runs & ~runs, runs & ~self.runs
         self.last = np.where(paused, self.now[:, None].astype(np.float32), self.last)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.taskgraph._episodes import Choices
 
@@ -22,7 +23,7 @@ class Scorer:
         self.parameters = [p for layer in self.layers.values() for p in layer.to(device).parameters()]
         self.optimiser = t.optim.Adam(self.parameters)
 
-    def learn(self, kept: Choices, weight: Any, chosen: Any, rate: float, entropy: float = 0.0) -> float:
+    def learn(self, kept: Choices, weight: FloatArray, chosen: IntArray, rate: float, entropy: float = 0.0) -> float:
         """Run a step of Adam on -weight x log-probability of the choices minus the entropy bonus; return the loss.
 
         Args:

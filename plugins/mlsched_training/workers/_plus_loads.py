@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched.learned.workers.chic_plus import NAMES as FEATURES
 from mlsched.simulation.workers import Workload
 from mlsched.simulation.workers.synthetic import chic
@@ -86,7 +87,7 @@ class Held:
             self.runs.append([Runs(cluster, work, load.floor) for work in works])
         self.plain = self._logs(Network(plain_weight()))
 
-    def _logs(self, network: Network) -> list[Any]:
+    def _logs(self, network: Network) -> list[FloatArray]:
         return [np.log([run.completion_s(network) for run in runs]) for runs in self.runs]
 
     def validation(self, network: Network) -> Validation:

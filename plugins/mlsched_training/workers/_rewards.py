@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched.learned.workers.chic_policy import PAPER
 from mlsched_training.workers.batch import Batch
 
@@ -33,7 +34,7 @@ class Account:
         self.completion, self.absent, self.halves = (np.zeros(len(self._rows)) for _ in range(3))
         self.actions, self.punished, self.useless = (np.zeros(len(self._rows), dtype=np.int64) for _ in range(3))
 
-    def step(self, action: Any) -> None:
+    def step(self, action: IntArray) -> None:
         """Take an action in every episode."""
         batch, rewards = self.batch, self.batch.rewards
         alive = ~batch.done

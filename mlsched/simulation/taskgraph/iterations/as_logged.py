@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.bound import Pieces, lower_bounds
 from mlsched.simulation.log import Log
 from mlsched.simulation.metrics import percentiles
@@ -216,7 +216,7 @@ def table(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     return columns | {"nodes": np.bincount(pairs[:, 0], minlength=len(jobs.arrival))}
 
 
-def over_time(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
+def over_time(jobs: Jobs, log: LoggedRuns) -> dict[str, FloatArray | IntArray]:
     """Return the cluster over time, as of other runs, without the columns that need nodes."""
     return results.over_time(jobs_of(jobs, log), holdings(jobs, log), _cluster_columns(jobs), None)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED, FloatArray, IntArray
 from mlsched.instances.taskgraph import gpus
 from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.taskgraph import results
@@ -33,7 +33,7 @@ def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
     return _job_columns(workload, log, log.columns())
 
 
-def _job_columns(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[str, Any]:
+def _job_columns(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[str, IntArray]:
     count = len(workload.arrival)
     start, completion = np.full(count, UNLIMITED), workload.arrival.copy()
     np.minimum.at(start, c["job"], c["start"])
@@ -181,7 +181,7 @@ def names(workload: Jobs) -> dict[str, Any]:
     return columns
 
 
-def over_time(workload: Jobs, log: Segments) -> dict[str, Any]:
+def over_time(workload: Jobs, log: Segments) -> dict[str, FloatArray | IntArray]:
     """Return the cluster over time, see `results.over_time`."""
     return results.over_time(
         jobs(workload, log), holdings(workload, log), _cluster_columns(workload), _kinds_of_jobs(workload)

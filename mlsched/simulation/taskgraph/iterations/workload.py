@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -180,7 +180,7 @@ class Jobs(Failures, Names, LoggedRuns, Types, People, Units, Graph, Terms, Clus
         ends = np.searchsorted(self.task_template, np.arange(len(self.gang) + 1)).tolist()
         return list(zip(ends[:-1], ends[1:], strict=True))
 
-    def only(self, kept: IntArray) -> dict[str, Any]:
+    def only(self, kept: IntArray) -> dict[str, IntArray]:
         """Return the columns of only these jobs, for `replace`."""
         of_jobs = [name for name, spec in specs(type(self)).items() if getattr(spec, "shape", ())[:1] == ("jobs",)]
         names = tuple(self.job_names[job] for job in kept.tolist()) if self.job_names else ()

@@ -12,10 +12,10 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._choices import Run
 from mlsched.formulations.taskgraph._encoding import Runs, runs_of
@@ -122,7 +122,7 @@ def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> 
     return nearest
 
 
-def _spans_of_jobs(layout: Layout, runs: Runs) -> tuple[Any, Any]:
+def _spans_of_jobs(layout: Layout, runs: Runs) -> tuple[FloatArray, FloatArray]:
     """Return when each job begins and ends, shape (jobs,) each; jobs without runs at 0."""
     begin, end = np.zeros((2, layout.jobs))
     visited: set[int] = set()
