@@ -209,7 +209,7 @@ def test_the_world_refuses_readings_it_does_not_know(wrong):
         ({"job_type": [2]}, "job_type[0]: 2, expected below 2"),
         ({"job_speed": [0]}, "job_speed[0]: 0"),
         ({"apart": [[0, 1], [0, 0]]}, "expected symmetric"),
-        ({"server_capacity": np.zeros((0, 1), dtype=np.int64)}, "at least one server"),
+        ({"server_capacity": np.zeros((0, 1), dtype=np.int64)}, "0 servers, expected at least one"),
         ({"interval": 0}, "interval: 0"),
     ],
 )
