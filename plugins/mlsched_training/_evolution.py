@@ -5,8 +5,6 @@ Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv:1604.00772, 2016, with i
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -70,7 +68,7 @@ class Cma:
         values, axes = np.linalg.eigh(self.covariance)
         return np.sqrt(np.maximum(values, 1e-12)), axes
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return everything that changes, as arrays by name."""
         numbers = np.array([self.sigma, self.generation])
         return {

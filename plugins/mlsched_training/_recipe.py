@@ -9,11 +9,13 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean
 from mlsched.core.params import parameters_of, resolve
 from mlsched.core.registry import registry
 
-Tensors = dict[str, Any]
+#: Arrays by name, of a state or of weights.
+Tensors = dict[str, Array]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput
+
+#: Tensor, loss or parameter of torch. mypy runs without torch, which is an optional dependency.
+Tensor: TypeAlias = Any
+#: Layers of torch by name.
+Layers: TypeAlias = Mapping[str, Any]
 
 
 def torch_module() -> Any:
@@ -54,7 +60,7 @@ def seed_torch(*words: int) -> None:
     torch_module().manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
 
-def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
+def layer_state(layers: Layers) -> dict[str, Array]:
     """Return weights and biases of linear layers as arrays by name."""
     state = {}
     for name, layer in layers.items():
@@ -63,7 +69,7 @@ def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
     return state
 
 
-def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
+def restore_layers(layers: Layers, state: dict[str, Array]) -> None:
     """Restore the layers from a `layer_state`."""
     module = torch_module()
     with module.no_grad():
@@ -72,7 +78,7 @@ def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
             layer.bias.copy_(module.from_numpy(state[f"{name}.bias"].copy()))
 
 
-def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:
+def adam_state(optimiser: Any, parameters: list[Tensor]) -> dict[str, Array]:
     """Return the state of Adam as arrays by name."""
     state = {}
     for k, p in enumerate(parameters):
@@ -83,7 +89,7 @@ def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:
     return state
 
 
-def restore_adam(optimiser: Any, parameters: list[Any], state: dict[str, Any]) -> None:
+def restore_adam(optimiser: Any, parameters: list[Tensor], state: dict[str, Array]) -> None:
     """Restore Adam from an `adam_state`."""
     module = torch_module()
     for k, p in enumerate(parameters):

@@ -10,6 +10,7 @@ import typer
 
 from mlsched.cli import groups
 from mlsched.cli.output import Json, Seed, emit, number, progress, resume_hint, settings, table, to_write
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 
 
@@ -111,7 +112,7 @@ def _resume_hint(checkpoint: Path, resume: bool) -> Callable[[], str]:
     return say_hint
 
 
-def _result_document(target: Path, result: Any) -> dict[str, Any]:
+def _result_document(target: Path, result: Any) -> Data:
     return {
         "output": str(target),
         "card": {k: v for k, v in result.weights.card.items() if k != "curve"},

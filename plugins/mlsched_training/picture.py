@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.benchmark import plots
+from mlsched.core.aliases import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +59,7 @@ def _title_of_figure(name: str) -> str:
     return f"{words}, s" if name.endswith("_s") else words
 
 
-def _draw_panel(ax: Any, name: str, points: Any) -> None:
+def _draw_panel(ax: Any, name: str, points: Array) -> None:
     """Draw a figure; a line of many points is drawn faintly behind its moving mean."""
     ax.set_title(_title_of_figure(name), fontsize="medium")
     xs, ys = points[:, 0], points[:, 1]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Count, Range
@@ -194,7 +195,7 @@ class _Run:
             self.best = {k: v.copy() for k, v in self.learner.weights().items()}
             self.best_score, self.best_at, self.best_meets = validation.score, iteration, validation.meets
 
-    def card(self, kind: str) -> dict[str, Any]:
+    def card(self, kind: str) -> Data:
         """Return the model card, which does not depend on the clock."""
         return {
             "kind": kind,
@@ -248,7 +249,7 @@ class _Run:
         )
 
 
-def _settings_of_params(params: Any) -> dict[str, Any]:
+def _settings_of_params(params: Any) -> Data:
     """Return a recipe's parameters, except paths of files (metadata `card` False)."""
     fields = dataclasses.fields(params)
     return {f.name: getattr(params, f.name) for f in fields if f.metadata.get("card", True)}

@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import check_choice
@@ -34,7 +35,7 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
     #: Options of `reset(options={...})`.
     reset_options: ClassVar[tuple[str, ...]] = ()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+    def reset(self, *, seed: int | None = None, options: Data | None = None) -> Any:
         """Seed random draws and reject unknown options; subclasses then begin an episode."""
         reject_unknown_options(options, self.reset_options)
         return super().reset(seed=seed)
@@ -102,7 +103,7 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
     def _state_as_text(self) -> str:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _plan_as_picture(self) -> Any:
+    def _plan_as_picture(self) -> Array:
         raise NotImplementedError  # pragma: no cover - environments with such a mode define it
 
 
@@ -113,7 +114,7 @@ def seen_space(flat: Any, actions: int, mask_observation: bool) -> Any:
     return gymnasium.spaces.Dict({"observation": flat, "action_mask": gymnasium.spaces.MultiBinary(actions)})
 
 
-def painted_plan(draw: Any, instance: Any, plan: Any) -> Any:
+def painted_plan(draw: Any, instance: Any, plan: Any) -> Array:
     """Return the picture of a plan as bytes, shape (height, width, 3)."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -137,7 +138,7 @@ class InstanceEnv(MaskedEnv):
     #: The given instances; None if each episode draws a new instance.
     _instances: list[Any] | None = None
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Data | None = None) -> tuple[Any, Data]:
         """Begin with a new instance."""
         super().reset(seed=seed, options=options)
         self._begin_episode(self._requested_instance((options or {}).get("instance")))
@@ -183,14 +184,14 @@ class InstanceEnv(MaskedEnv):
     def _begin_episode(self, inst: Any) -> None:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _observation(self) -> Any:
+    def _observation(self) -> Array:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
-    def _step_info(self) -> dict[str, Any]:
+    def _step_info(self) -> Data:
         raise NotImplementedError  # pragma: no cover - every environment defines it
 
 
-def reject_unknown_options(options: dict[str, Any] | None, known: tuple[str, ...] = ()) -> None:
+def reject_unknown_options(options: Data | None, known: tuple[str, ...] = ()) -> None:
     """Reject unknown options of `reset`, which users would otherwise assume to have an effect."""
     for name in options or {}:
         if name not in known:

@@ -28,6 +28,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Range, check_choice
@@ -130,7 +131,7 @@ class HarmonyEnv(MaskedEnv):
         of_server = [*(f"free {r}" for r in self._resources), *there]
         return [*slots, *(f"server {m}: {name}" for m in range(shape.servers) for name in of_server)]
 
-    def _action_mask(self) -> Any:
+    def _action_mask(self) -> Array:
         world = self.world
         assert world is not None, "reset first"
         valid = self._board.valid(ONLY)[0] if world.unfinished() else np.zeros(self._board.shape.actions, dtype=bool)
@@ -152,7 +153,7 @@ class HarmonyEnv(MaskedEnv):
         workload: Workload = self._source(seed=seed, **self._sizes)
         return workload
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Data | None = None) -> tuple[Any, Data]:
         """Begin with a new workload."""
         super().reset(seed=seed, options=options)
         workload = self._workload_of_seed(FIRST_SEED + int(self.np_random.integers(10**9)))
@@ -162,7 +163,7 @@ class HarmonyEnv(MaskedEnv):
         self._go_on(self.world)
         return self._with_mask(self._board.features(ONLY)[0]), self._step_info(self.world)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Data]:
         """Place one task; if no further task can be placed, advance to the next interval."""
         world = self.world
         if world is None or not world.unfinished():
@@ -191,7 +192,7 @@ class HarmonyEnv(MaskedEnv):
                     return
                 world.apply(self._board.plan(question))
 
-    def _step_info(self, world: PlacementWorld, reward: float = 0.0) -> dict[str, Any]:
+    def _step_info(self, world: PlacementWorld, reward: float = 0.0) -> Data:
         return {"action_mask": self._action_mask(), "now_s": max(0, self._now), "interval_reward": reward}
 
 

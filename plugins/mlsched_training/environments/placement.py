@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import FloatArray
@@ -53,7 +54,7 @@ class PlacementEnv(InstanceEnv):
     | S L + 5 | jobs left, share of all |
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
+    metadata: ClassVar[Data] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
 
     @validate_arguments
     def __init__(
@@ -106,7 +107,7 @@ class PlacementEnv(InstanceEnv):
         if not inst.most_new or inst.most_jobs <= len(inst.run_type):
             raise InvalidInput(f"{name}: leaves nothing to decide; most_new and most_jobs must allow a new job")
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Data]:
         """Place the task, or let the job wait."""
         inst = self.instance
         if inst is None or self._job >= len(inst.job_type):
@@ -141,7 +142,7 @@ class PlacementEnv(InstanceEnv):
     def _is_next_ps(self, inst: Instance) -> bool:
         return bool(self._workers[self._job].sum() == inst.job_workers[self._job])
 
-    def _next_task(self, inst: Instance) -> tuple[Any, Any]:
+    def _next_task(self, inst: Instance) -> tuple[Array, Array]:
         """Return the table that counts the next task, and its demand."""
         if self._is_next_ps(inst):
             return self._ps, inst.ps_demand[self._job]
@@ -211,11 +212,11 @@ class PlacementEnv(InstanceEnv):
             lines.append(f"  server {s}: {tasks[0]} running and {tasks[1]} new tasks, free {self._free[s].tolist()}")
         return "\n".join(lines)
 
-    def _plan_as_picture(self) -> Any:
+    def _plan_as_picture(self) -> Array:
         assert self.instance is not None, "render: reset first"
         return painted_plan(draw, self.instance, self.plan)
 
-    def _action_mask(self) -> Any:
+    def _action_mask(self) -> Array:
         inst, mask = self.instance, np.zeros(self._servers + 1, dtype=np.int8)
         assert inst is not None, "reset first"
         if self._job < len(inst.job_type):
@@ -223,7 +224,7 @@ class PlacementEnv(InstanceEnv):
         mask[-1] = 1
         return mask
 
-    def _step_info(self) -> dict[str, Any]:
+    def _step_info(self) -> Data:
         return {"action_mask": self._action_mask(), "total_speed": self._speed}
 
     def _observation(self) -> Any:

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import gymnasium
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Range, check_choice, flatten_groups, parameters_of, resolve
@@ -84,7 +85,7 @@ class RoundsEnv(MaskedEnv):
         workloads: Sequence[Jobs] | None = None,
         render_mode: str | None = None,
         queueing: str = "held",
-        **sizes: Any,
+        **sizes: object,
     ) -> None:
         if render_mode is not None:
             check_choice("render_mode", render_mode, tuple(self.metadata["render_modes"]))
@@ -160,7 +161,7 @@ class RoundsEnv(MaskedEnv):
         """Return the faults that the independent replay finds in a finished episode; empty if it is correct."""
         return SIMULATION.violations(self.workload, self._options, self._wake, self.log)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Data | None = None) -> tuple[Any, Data]:
         """Begin with a new workload."""
         super().reset(seed=seed, options=options)
         for _ in range(MOST_DRAWS):
@@ -185,7 +186,7 @@ class RoundsEnv(MaskedEnv):
         self._ended = np.zeros(len(workload.arrival), dtype=np.bool_)
         self._advance_to_choice()
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Data]:
         """Choose a row; a complete round is followed by the run up to the next one."""
         due = self._due
         if due is None:
@@ -236,14 +237,14 @@ class RoundsEnv(MaskedEnv):
 
     # -- observations --------------------------------------------------------------------------------------------------
 
-    def _action_mask(self) -> Any:
+    def _action_mask(self) -> Array:
         mask_of_rows = np.zeros(self._window + 1, dtype=np.int8)
         if self._due is not None:
             mask = self._due.mask
             mask_of_rows[: len(mask)] = mask
         return mask_of_rows
 
-    def _step_info(self) -> dict[str, Any]:
+    def _step_info(self) -> Data:
         """Return the mask and the time in ticks."""
         return {"action_mask": self._action_mask(), "now": self._world.now}
 

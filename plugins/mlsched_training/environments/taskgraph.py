@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import FloatArray
@@ -77,7 +78,7 @@ class TaskGraphEnv(InstanceEnv):
     | W S + N K + 3 | 1: void is allowed |
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
+    metadata: ClassVar[Data] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
 
     @validate_arguments
     def __init__(
@@ -111,7 +112,7 @@ class TaskGraphEnv(InstanceEnv):
         for i, inst in enumerate(self._instances or []):
             self._check_instance(inst, f"instances[{i}]")
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Data]:
         """Start a task, or end the round; an episode ends when its last job is done."""
         placer = self._placer
         if placer is None:
@@ -181,7 +182,7 @@ class TaskGraphEnv(InstanceEnv):
                 return
             world.apply(placer.round())  # only jobs that are to stop now have ready tasks
 
-    def _startable_tasks(self, placer: Placer) -> list[tuple[int, Any]]:
+    def _startable_tasks(self, placer: Placer) -> list[tuple[int, Array]]:
         """Return the tasks that can start now, and their possible nodes."""
         startable = [(task, placer.nodes(task)) for task in self._order]
         return [(task, nodes) for task, nodes in startable if nodes.size]
@@ -228,11 +229,11 @@ class TaskGraphEnv(InstanceEnv):
             lines.append(f"  window {place}: {name} may start on node {', '.join(map(str, nodes.tolist()))}")
         return "\n".join(lines)
 
-    def _plan_as_picture(self) -> Any:
+    def _plan_as_picture(self) -> Array:
         assert self.instance is not None, "render: reset first"
         return painted_plan(draw, self.instance, self.plan)
 
-    def _action_mask(self) -> Any:
+    def _action_mask(self) -> Array:
         mask = np.zeros(self._window * self._nodes + 1, dtype=np.int8)
         if self._placer is not None:
             for place, (_, nodes) in enumerate(self._open[: self._window]):
@@ -240,11 +241,11 @@ class TaskGraphEnv(InstanceEnv):
             mask[-1] = self._may_end_round(self._placer)
         return mask
 
-    def _step_info(self) -> dict[str, Any]:
+    def _step_info(self) -> Data:
         """Return the mask, the time, and the total ticks of all jobs in the system."""
         return {"action_mask": self._action_mask(), "now": self._world.now, "total_jct": self._total}
 
-    def _observation(self) -> Any:
+    def _observation(self) -> Array:
         observation = np.zeros(self._size)
         if self._placer is None:
             return observation.astype(np.float32)
@@ -280,7 +281,7 @@ class TaskGraphEnv(InstanceEnv):
         return ticks / (np.abs(ticks) + self._unit)
 
 
-def _generator_sizes(preset: str | None, sizes: dict[str, Any]) -> dict[str, Any]:
+def _generator_sizes(preset: str | None, sizes: Data) -> Data:
     """Return all parameters of the generator; raise an error for unknown sizes and instances without a job."""
     if preset is not None and preset not in PRESETS:
         raise UnknownName(f"unknown preset '{preset}' of taskgraph; there are {', '.join(PRESETS)}")

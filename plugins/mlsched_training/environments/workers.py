@@ -18,6 +18,7 @@ from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
@@ -77,7 +78,7 @@ class Task:
         self.actions = gymnasium.spaces.Discrete(self.phase.actions)
         self.observations = gymnasium.spaces.Box(0, self._largest_features(), dtype=np.float32)
 
-    def _largest_features(self) -> Any:
+    def _largest_features(self) -> Array:
         """Return the largest value of each feature, shape (features,)."""
         models, most_w, most_p = self.examples[0].iteration.shape
         most = [max(1, int(w.iterations.max(initial=1))) for w in self.examples]
@@ -162,7 +163,7 @@ class WorkersEnv(MaskedEnv):
             lines.append(f"  slot {i}: {model}, {remaining} iterations left, {workers} workers, {ps} PSs")
         return "\n".join([*lines, f"  backlog: {round(values['backlog'] * BACKLOG_UNIT)} jobs"])
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Data | None = None) -> tuple[Any, Data]:
         """Begin an episode with the next workload."""
         super().reset(seed=seed, options=options)
         workload = self.task.draw(self.np_random)
@@ -172,7 +173,7 @@ class WorkersEnv(MaskedEnv):
             self._batch.restart(np.array([0]), [workload])
         return self._with_mask(self._batch.features[0].copy()), self._step_info(self._batch)
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Data]:
         """Take an action; an episode ends when its last job is done."""
         batch = self._batch
         if batch is None or batch.done[0]:
@@ -183,7 +184,7 @@ class WorkersEnv(MaskedEnv):
             info["average_completion_s"] = float(batch.completion_s()[0])
         return self._with_mask(batch.features[0].copy()), float(step.reward[0]), bool(batch.done[0]), False, info
 
-    def _step_info(self, batch: Batch) -> dict[str, Any]:
+    def _step_info(self, batch: Batch) -> Data:
         return {"action_mask": self._action_mask(), "now_s": int(batch.now[0]) / MS}
 
 
@@ -194,7 +195,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
     `mask_observation` is as in `MaskedEnv`; further keywords are those of `Task`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: ClassVar[Data] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     @validate_arguments
     def __init__(self, num_envs: Number = 1, mask_observation: bool = False, **keywords: Any) -> None:
@@ -207,9 +208,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         self._random = [np_random(None)[0] for _ in range(num_envs)]
         self._batch: Batch | None = None
 
-    def reset(
-        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: Data | None = None) -> tuple[Any, Data]:
         """Begin a new episode in every environment; an integer `seed` seeds environment i by seed + i."""
         reject_unknown_options(options)
         seeds = (
@@ -245,7 +244,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         nothing = np.zeros(self.num_envs, dtype=bool)
         return self._with_mask(batch), outcome.reward, batch.done.copy(), nothing, info
 
-    def _step_others(self, batch: Batch, rows: Any, actions: Any) -> Any:
+    def _step_others(self, batch: Batch, rows: Array, actions: Array) -> Any:
         """Step all episodes except `rows`, which have just begun."""
         batch.done[rows], batch.mask[rows] = True, False  # with an empty mask, no action has an effect
         step = batch.step(actions)
@@ -257,7 +256,7 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         features = batch.features.copy()
         return {"observation": features, "action_mask": batch.mask.astype(np.int8)} if self._masked else features
 
-    def _step_info(self, batch: Batch) -> dict[str, Any]:
+    def _step_info(self, batch: Batch) -> Data:
         every = np.ones(self.num_envs, dtype=bool)
         return {
             "action_mask": batch.mask.astype(np.int8),

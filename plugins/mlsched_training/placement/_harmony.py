@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, Range, Share, check_range
 from mlsched.instances.placement.models import KINDS, MODELS, RESOURCES
@@ -40,7 +41,16 @@ from mlsched.learned.placement.harmony_policy import Net, Policy
 from mlsched.learned.weights import KIND, VERSION, Weights, of
 from mlsched.simulation.placement.board import Shape
 from mlsched_training._recipe import Tensors, Validation, layers_of
-from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
+from mlsched_training._torch import (
+    Layers,
+    Tensor,
+    adam_state,
+    layer_state,
+    restore_adam,
+    restore_layers,
+    seed_torch,
+    torch_module,
+)
 from mlsched_training.placement._harmony_clusters import Clusters
 from mlsched_training.placement._harmony_live import Measured
 from mlsched_training.placement._harmony_replay import Replay, Samples, arrays_of_samples, shuffled_samples
@@ -189,7 +199,7 @@ class ActorCritic:
         every = np.arange(rows)
         self.now, self.valid = self.clusters.board.features(every), self.clusters.board.valid(every)
 
-    def _relative_speeds(self, rows: Any) -> Any:
+    def _relative_speeds(self, rows: Array) -> Any:
         """Return relative speeds of the jobs on some clusters, predicted, or measured on live clusters."""
         board = self.clusters.board
         speeds = self.model(board.kind[rows], board.on[rows])
@@ -224,7 +234,7 @@ class ActorCritic:
             rewards += got.tolist()
         return float(np.mean(rewards))
 
-    def _explored_actions(self, rows: Any, actions: Any, valid: Any, rng: np.random.Generator) -> Any:
+    def _explored_actions(self, rows: Array, actions: Array, valid: Array, rng: np.random.Generator) -> Any:
         """Return the same tasks on the servers of bin packing or load balancing, selected at random."""
         shape, board = self.params.shape, self.clusters.board
         task = actions // shape.servers
@@ -259,14 +269,14 @@ class ActorCritic:
         self._adam_step(0, -(log_of_actions * advantage).mean() - entropy * disorder)
         return {"advantage": spread, "entropy": float(disorder.detach())}
 
-    def _adam_step(self, which: int, loss: Any) -> None:
+    def _adam_step(self, which: int, loss: Tensor) -> None:
         self.optimisers[which].zero_grad()
         loss.backward()
         if self.group is not None:
             self.group.add([parameter.grad for parameter in self.learned[which][1]])
         self.optimisers[which].step()
 
-    def _forward_pass(self, layers: Mapping[str, Any], x: Any) -> Any:
+    def _forward_pass(self, layers: Layers, x: Tensor) -> Tensor:
         """Compute the layers as `Net`, with gradients."""
         t, s = torch_module(), self.params.shape
         boundary = s.slots * s.of_job
@@ -290,11 +300,11 @@ class ActorCritic:
         score = completion(lambda instance, rng: policy.plan(instance, rng, True), self.held_out, self.params)
         return Validation(score, score < self.random, {"random": self.random})
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return the tensors of the policy network."""
         return layer_state(self.actor)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return both networks, Adam, the moving average, and the reward model if it is retrained."""
         state = {"average": np.array([self.average], dtype=np.float32)}
         for name, (layers, parameters), adam in zip(("actor", "critic"), self.learned, self.optimisers, strict=True):
@@ -302,7 +312,7 @@ class ActorCritic:
             state |= {f"{name}/{key}": value for key, value in tensors.items()}
         return state | ({} if self.live is None else {f"live/{k}": v for k, v in self.live.state().items()})
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         self.average = float(state["average"][0])
         for name, (layers, parameters), adam in zip(("actor", "critic"), self.learned, self.optimisers, strict=True):
@@ -313,11 +323,11 @@ class ActorCritic:
             self.model = self.live.restore(_with_prefix("live/", state))
 
 
-def _with_prefix(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
+def _with_prefix(prefix: str, state: Mapping[str, Array]) -> dict[str, Array]:
     return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
 
 
-def _layers_of_network(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
+def _layers_of_network(params: HarmonyParams, outputs: int, device: str) -> Layers:
     """Return the layers of a policy or value network by the names of `Net`."""
     linear, s = torch_module().nn.Linear, params.shape
     merged = s.slots * params.job_units + s.servers * params.server_units
@@ -327,7 +337,7 @@ def _layers_of_network(params: HarmonyParams, outputs: int, device: str) -> dict
     return {name: layer.to(device) for name, layer in layers.items()}
 
 
-def describe_data(params: HarmonyParams) -> dict[str, Any]:
+def describe_data(params: HarmonyParams) -> Data:
     """Describe the data for the model card."""
     return {
         "source": f"{params.workers} simulated clusters of {params.servers} servers, "

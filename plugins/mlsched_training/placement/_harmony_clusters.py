@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
 from mlsched.instances.placement.models import PS, SERVER, WORKER
@@ -85,7 +86,7 @@ class Clusters:
             self._show_waiting(row)
         return speed.sum(axis=1)
 
-    def _start_placed_jobs(self, row: int, placed: Any) -> None:
+    def _start_placed_jobs(self, row: int, placed: Array) -> None:
         """Move placed jobs to slots of running jobs; the others wait, in their order."""
         board, new = self.board, self.board.shape.new
         for job in range(new):

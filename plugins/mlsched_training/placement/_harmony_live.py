@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.instances.placement import Instance
 from mlsched.instances.placement.models import RESOURCES, SERVER, interference
 from mlsched.simulation.placement.board import NOBODY
@@ -38,14 +39,14 @@ class Measured:
         )
         self.net = RewardNet(self.settings, device, model.net)
         self.past = random_history(PAST, seed, params.model, params.servers, params.shape.slots)
-        self.seen: list[tuple[Any, Any, Any]] = []
+        self.seen: list[tuple[Array, Array, Array]] = []
         self.model = interference(params.model)
 
     def begin(self) -> None:
         """Forget all measurements."""
         self.seen = []
 
-    def measure(self, kind: Any, on: Any) -> Any:
+    def measure(self, kind: Array, on: Array) -> Array:
         """Return relative speeds (N) of the jobs of one cluster (kind: N, on: M x N x 2)."""
         slots = np.flatnonzero((kind != NOBODY) & on.any(axis=(0, 2)))
         speeds = np.zeros(len(kind), dtype=np.float32)
@@ -56,7 +57,7 @@ class Measured:
             del self.seen[: -self.most]
         return speeds
 
-    def _as_running_jobs(self, kind: Any, on: Any) -> Instance:
+    def _as_running_jobs(self, kind: Array, on: Array) -> Instance:
         """Return the jobs as running jobs."""
         none, servers = np.zeros(0, dtype=np.int64), len(on)
         capacity = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
@@ -98,11 +99,11 @@ class Measured:
     def _speeds_of_model(self) -> Speeds:
         return Speeds(self.net.folded(), self.settings.form, len(TYPES))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the reward model; measurements are not kept."""
         return self.net.state()
 
-    def restore(self, state: dict[str, Any]) -> Speeds:
+    def restore(self, state: dict[str, Array]) -> Speeds:
         """Restore a `state`."""
         self.net.restore(state)
         return self._speeds_of_model()

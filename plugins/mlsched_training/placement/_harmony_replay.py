@@ -22,7 +22,7 @@ class Samples:
     valid: BoolArray
     action: IntArray
     reward: Any
-    discount: Any
+    discount: Array
 
 
 class Replay:
@@ -42,10 +42,10 @@ class Replay:
             np.zeros(size, dtype=np.float32),
             np.zeros(size, dtype=np.float32),
         )
-        self._open: list[list[tuple[Any, ...]]] = [[] for _ in range(rows)]
+        self._open: list[list[tuple[Array, ...]]] = [[] for _ in range(rows)]
         self._last = 0
 
-    def note(self, now: Any, action: Any, valid: Any, then: Any) -> None:
+    def note(self, now: Array, action: Any, valid: Array, then: Array) -> None:
         """Record a step of every cluster."""
         for row, waiting in enumerate(self._open):
             waiting.append((now[row], then[row], valid[row], action[row]))
@@ -101,6 +101,6 @@ def shuffled_samples(rng: np.random.Generator, samples: Samples, shape: Shape) -
     )
 
 
-def arrays_of_samples(samples: Samples) -> tuple[Any, ...]:
+def arrays_of_samples(samples: Samples) -> tuple[Array, ...]:
     """Return the arrays themselves, without the copies of `dataclasses.astuple`."""
     return tuple(getattr(samples, field.name) for field in dataclasses.fields(samples))

@@ -21,6 +21,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range, Share, check_range
@@ -28,7 +29,16 @@ from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned.net import Mlp
 from mlsched.simulation.placement.board import NOBODY
 from mlsched_training._recipe import Tensors, Validation, layers_of
-from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
+from mlsched_training._torch import (
+    Layers,
+    Tensor,
+    adam_state,
+    layer_state,
+    restore_adam,
+    restore_layers,
+    seed_torch,
+    torch_module,
+)
 from mlsched_training.placement.harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
 from mlsched_training.placement.history import measured_slowdowns, random_placement
 
@@ -70,9 +80,9 @@ class RewardParams(ValidatedFields):
 class History:
     """Placements: kind (placements x N; NOBODY: empty), on (placements x M x N x 2), relative speed (as kind)."""
 
-    kind: Any
-    on: Any
-    speed: Any
+    kind: Array
+    on: Array
+    speed: Array
 
     def joined(self, other: History) -> History:
         """Return both, one after the other."""
@@ -135,7 +145,7 @@ class RewardNet:
         self.net.eval()
         return total / max(1, len(batches))
 
-    def _adam_step(self, kind: Any, on: Any, speed: Any) -> float:
+    def _adam_step(self, kind: Array, on: Array, speed: Tensor) -> float:
         t, there = torch_module(), kind != NOBODY
         types = len(TYPES)
         inputs = flat_inputs(kind, on, types) if self.params.form == "flat" else job_inputs(kind, on, types)[there]
@@ -148,7 +158,7 @@ class RewardNet:
         self.optimiser.step()
         return float(loss.detach())
 
-    def folded(self) -> dict[str, Any]:
+    def folded(self) -> dict[str, Array]:
         """Return the tensors of an equal `Mlp`, which includes the batch normalisation as a linear map."""
         folded = {}
         for k, layer in enumerate(self.linear):
@@ -161,7 +171,7 @@ class RewardNet:
             folded[f"{k}.weight"], folded[f"{k}.bias"] = weight.astype(np.float32), bias.astype(np.float32)
         return folded
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the complete state."""
         norms = {
             f"norm.{k}.{name}": value.detach().cpu().numpy().astype(np.float32).reshape(-1)
@@ -172,7 +182,7 @@ class RewardNet:
         layers = layer_state({**self._linear_layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}})
         return {**layers, **norms, **adam_state(self.optimiser, self.parameters)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         restore_layers({**self._linear_layers(), **{f"scale.{k}": n for k, n in enumerate(self.norms)}}, state)
         for k, norm in enumerate(self.norms):
@@ -180,7 +190,7 @@ class RewardNet:
                 getattr(norm, name).copy_(torch_module().from_numpy(state[f"norm.{k}.{name}"].copy()))
         restore_adam(self.optimiser, self.parameters, state)
 
-    def _linear_layers(self) -> dict[str, Any]:
+    def _linear_layers(self) -> Layers:
         return {str(k): layer for k, layer in enumerate(self.linear)}
 
 
@@ -209,20 +219,20 @@ class RewardLearner:
         score = float(error.mean())
         return Validation(score, score <= self.params.error)
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return the tensors of the predictor."""
         return self.net.folded()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the state of the network and of Adam."""
         return self.net.state()
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         self.net.restore(state)
 
 
-def relative_errors(tensors: dict[str, Any], form: str, past: History, rows: Any) -> Any:
+def relative_errors(tensors: dict[str, Array], form: str, past: History, rows: Array) -> Any:
     """Return |predicted - measured| / measured speed of every job of the selected placements."""
     kind, on, speed = past.kind[rows], past.on[rows], past.speed[rows]
     there = kind != NOBODY
@@ -230,7 +240,7 @@ def relative_errors(tensors: dict[str, Any], form: str, past: History, rows: Any
     return np.abs(predicted - speed[there]) / speed[there]
 
 
-def describe_data(params: RewardParams) -> dict[str, Any]:
+def describe_data(params: RewardParams) -> Data:
     """Describe the data for the model card."""
     return {
         "source": f"{params.samples} random placements on {params.servers} servers, {params.model} interference",

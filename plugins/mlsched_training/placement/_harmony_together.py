@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput
-from mlsched_training._torch import repeatable_numbers, torch_module
+from mlsched_training._torch import Tensor, repeatable_numbers, torch_module
 from mlsched_training.placement._harmony import ActorCritic, HarmonyParams
 
 #: Seconds that the processes have to find each other.
@@ -44,7 +45,7 @@ class Group:
         store.set_timeout(datetime.timedelta(seconds=START))
         self.distributed.init_process_group("gloo", store=store, rank=rank, world_size=processes, timeout=PATIENCE)
 
-    def add(self, gradients: list[Any]) -> None:
+    def add(self, gradients: list[Tensor]) -> None:
         """Make each gradient the sum over all processes, by their shares."""
         flat = torch_module().cat([gradient.flatten() for gradient in gradients]).cpu() * self.share
         self.distributed.all_reduce(flat)
@@ -96,7 +97,7 @@ class Together(ActorCritic):
         self._led.told(("improve", iteration))
         return super().improve(iteration)
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state` in all processes."""
         self._led.told(("restore", state))
         super().restore(state)

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, CountOrNone, Range
 from mlsched.instances.placement import Plan
@@ -26,7 +27,7 @@ from mlsched.learned.placement.harmony_plus import complete_placements
 from mlsched.learned.placement.plus_net import MOST_ATTENTION, PlusNet, View, tensor_shapes
 from mlsched.learned.placement.plus_state import States
 from mlsched_training._recipe import Tensors, Validation
-from mlsched_training._torch import adam_state, restore_adam, seed_torch, torch_module
+from mlsched_training._torch import Tensor, adam_state, restore_adam, seed_torch, torch_module
 from mlsched_training.placement._plus_examples import Asked, random_question, steps_to_plan, stored_answers
 from mlsched_training.placement._plus_history import fit_tables, synthetic_instances
 
@@ -84,7 +85,7 @@ class PlusParams(ValidatedFields):
 
 
 @functools.lru_cache(maxsize=2)
-def fitted_speed_model(interference: str, jobs: int) -> tuple[dict[str, Any], tuple[str, ...], float]:
+def fitted_speed_model(interference: str, jobs: int) -> tuple[dict[str, Array], tuple[str, ...], float]:
     """Return the fitted speed model, which is the same for every training seed."""
     return fit_tables(np.random.default_rng([HISTORY, jobs]), jobs, synthetic_instances(interference))
 
@@ -124,7 +125,7 @@ class Learner:
 
     # -- the network in torch -----------------------------------------------------------------------------------------
 
-    def scores(self, view: View) -> tuple[Any, Any]:
+    def scores(self, view: View) -> tuple[Tensor, Tensor]:
         """Compute the scores as `PlusNet`, with gradients."""
         t, w = torch_module(), self.tensors
         relu = t.relu
@@ -140,7 +141,7 @@ class Learner:
         stop = relu(message @ w["stop.message"] + view.whole @ w["stop.whole"] + w["stop.bias"])
         return (edge @ w["score.out"])[:, 0], (stop @ w["stop.out"])[:, 0]
 
-    def log_chances(self, view: View) -> tuple[Any, Any]:
+    def log_chances(self, view: View) -> tuple[Tensor, Tensor]:
         """log-probabilities of the candidates and of stopping (impossible: -1e9)."""
         t = torch_module()
         scores, stop = self.scores(view)
@@ -149,7 +150,7 @@ class Learner:
         total = log_sums_of_groups(t.cat([scores, stop]), rows, len(stop))
         return scores - total[view.state], stop - total
 
-    def _adam_step(self, loss: Any) -> None:
+    def _adam_step(self, loss: Tensor) -> None:
         self.optimiser.zero_grad()
         loss.backward()
         torch_module().nn.utils.clip_grad_norm_(self.parameters, 1.0)
@@ -223,16 +224,16 @@ class Learner:
         gap = float(np.mean(gaps))
         return Validation(gap, gap <= self.params.gap, {"small": float(np.mean(gaps[::2]))})
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return the tensors of the network and of the speed model."""
         return {**{k: v.detach().cpu().numpy() for k, v in self.tensors.items()}, **self.speeds}
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the state of the network and of Adam."""
         state = {k: v.detach().cpu().numpy() for k, v in self.tensors.items()}
         return {**state, **adam_state(self.optimiser, self.parameters)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         t = torch_module()
         with t.no_grad():
@@ -241,7 +242,7 @@ class Learner:
         restore_adam(self.optimiser, self.parameters, state)
 
 
-def joined_view(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
+def joined_view(decisions: Decisions, device: str) -> tuple[View, Tensor, Tensor]:
     """Return decisions of any size as one view in torch, with the correct candidates and stops."""
     t = torch_module()
     views = [view for view, _ in decisions]
@@ -257,7 +258,7 @@ def joined_view(decisions: Decisions, device: str) -> tuple[View, Any, Any]:
     return View(**tensors), t.from_numpy(right).to(device), t.from_numpy(stop).to(device)
 
 
-def attend_groups(values: Any, weight: Any, group: Any, count: int) -> Any:
+def attend_groups(values: Tensor, weight: Tensor, group: Tensor, count: int) -> Tensor:
     """Compute `plus_net.attend` in torch, with groups in any order."""
     t = torch_module()
     total = t.zeros(count, device=values.device).index_add(0, group, weight)
@@ -265,14 +266,14 @@ def attend_groups(values: Any, weight: Any, group: Any, count: int) -> Any:
     return attended / total.clamp(min=1e-9)[:, None]
 
 
-def log_sums_of_groups(values: Any, group: Any, count: int) -> Any:
+def log_sums_of_groups(values: Tensor, group: Tensor, count: int) -> Tensor:
     """log of the sum of exp(values) of each group."""
     t = torch_module()
     most = t.full((count,), -1e9, device=values.device).scatter_reduce(0, group, values.detach(), "amax")
     return most + t.zeros(count, device=values.device).index_add(0, group, (values - most[group]).exp()).log()
 
 
-def _initial_weights(shape: tuple[int, ...]) -> Any:
+def _initial_weights(shape: tuple[int, ...]) -> Tensor:
     """Return uniform weights within 1 / sqrt(inputs), as in torch's new linear layers, and biases 0."""
     t = torch_module()
     if len(shape) == 1:
@@ -293,7 +294,7 @@ def has_settled(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> boo
     return all(parts) and bool(abs(float(np.mean(parts[1]) - np.mean(parts[0]))) <= params.flat)
 
 
-def describe_data(params: PlusParams) -> dict[str, Any]:
+def describe_data(params: PlusParams) -> Data:
     """Describe the data for the model card."""
     _, types, error = fitted_speed_model(params.interference, params.history)
     return {

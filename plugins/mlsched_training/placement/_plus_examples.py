@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import solvers
+from mlsched.core.aliases import Array
 from mlsched.core.files import atomic_write
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
@@ -111,7 +112,7 @@ def _read_answers(keep: str, digest: str) -> Any:
     return stored["answers"] if stored["questions"] == digest else None
 
 
-def steps_to_plan(goal_question: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View, Any]]:
+def steps_to_plan(goal_question: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View, Array]]:
     """Return one way from an empty placement to a plan: views, each with the right candidates (last: stopping).
 
     The order of the jobs is drawn. Steps without a choice are left out.
@@ -140,7 +141,7 @@ def steps_to_plan(goal_question: Asked, plan: Plan, rng: np.random.Generator) ->
     return decisions
 
 
-def _candidates_of_plan(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> Any:
+def _candidates_of_plan(states: States, rows: Array, parts: Array, jobs: Array, servers: Array) -> Any:
     """Mark the candidates that are a part of the plan, on their server or an equal server; `rows`: missing parts."""
     classes, fresh = states.question.classes, ~states.touched[0]
     leads = (rows[jobs, servers] == parts).all(axis=1) & ~fresh[servers]
@@ -150,7 +151,7 @@ def _candidates_of_plan(states: States, rows: Any, parts: Any, jobs: Any, server
     return leads
 
 
-def _equal_server(states: States, goal: Any, job: int, server: int, part: Any) -> int:
+def _equal_server(states: States, goal: Array, job: int, server: int, part: Any) -> int:
     """Return the server of the part in the plan, which equals the chosen server."""
     if states.touched[0, server]:
         return server

@@ -8,10 +8,10 @@ everything that is trained afterwards, exact answers included, uses the fitted m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan, generate
 from mlsched.instances.placement.judge import speeds
@@ -32,7 +32,7 @@ def synthetic_instances(kind: str) -> Draw:
     return draw_instance
 
 
-def fit_tables(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Any], tuple[str, ...], float]:
+def fit_tables(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Array], tuple[str, ...], float]:
     """Return tables of the speed model (tensor -> float32), its types, and its mean relative error on other jobs.
 
     draw(rng): an instance of the cluster; new jobs of such are placed at random until there are `jobs` with those that
@@ -53,13 +53,15 @@ def fit_tables(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[st
     return tables, names, error
 
 
-def _rows_of_history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any, Any, Any, tuple[str, ...]]:
+def _rows_of_history(
+    rng: np.random.Generator, jobs: int, draw: Draw
+) -> tuple[Array, Array, Array, Array, tuple[str, ...]]:
     """Return rows of causes of slowdown, shape (rows, 2 types + 2), and data of jobs.
 
     A row is a server with a part of a job. Returned are the rows, the job of each row, the type and the measured
     slowdown of every job, and the names of the types.
     """
-    rows: list[Any] = []
+    rows: list[Array] = []
     owner: list[int] = []
     types: list[int] = []
     slowdown: list[float] = []
@@ -80,7 +82,7 @@ def _rows_of_history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[A
     return np.array(rows), np.array(owner), np.array(types), np.array(slowdown), names
 
 
-def _row_on_server(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Any:
+def _row_on_server(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Array:
     """Return workers and PSs of other jobs by type, and the network terms, of job a on server s."""
     others = np.arange(len(kinds)) != a
     row = np.zeros(2 * count + 2)
@@ -115,14 +117,14 @@ def placed_at_random(instance: Instance, rng: np.random.Generator) -> Plan:
     return Plan(workers=w, ps=p)
 
 
-def _predicted_slowdown(table: Any, rows: Any, owner: Any, types: Any) -> Any:
+def _predicted_slowdown(table: Array, rows: Array, owner: Array, types: Array) -> Array:
     """Return the predicted slowdown of every job, that of its slowest server."""
     predicted = np.ones(len(types))
     np.maximum.at(predicted, owner, 1 + (rows * table[types[owner]]).sum(axis=1))
     return predicted
 
 
-def _fitted_coefficients(rows: Any, owner: Any, types: Any, slowdown: Any) -> Any:
+def _fitted_coefficients(rows: Array, owner: Array, types: Array, slowdown: Array) -> Array:
     """Return coefficients (types x columns of `rows`), alternating between slowest servers and least squares."""
     table = np.full((int(types.max()) + 1, rows.shape[1]), 0.2)
     starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidFile
 from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights
@@ -26,14 +27,14 @@ FORMS = ("jobs", "flat")
 OWN_WORKER, OWN_PS, OTHER = 10.0, 1.0, 0.1
 
 
-def flat_inputs(kind: Any, on: Any, types: int) -> Any:
+def flat_inputs(kind: Array, on: Array, types: int) -> Array:
     """Return the paper's input (rows x features): x, then w and p, then d. kind: rows x N; on: rows x M x N x 2."""
     x = (kind[..., None] == np.arange(types)).astype(np.float32)
     parts = (x, on.sum(axis=1), on)
     return np.concatenate([part.reshape(len(kind), -1) for part in parts], axis=1, dtype=np.float32)
 
 
-def job_inputs(kind: Any, on: Any, types: int) -> Any:
+def job_inputs(kind: Array, on: Array, types: int) -> Array:
     """Return the inputs of the form "jobs" for every slot (rows x N x features)."""
     x = (kind[..., None] == np.arange(types)).astype(np.float32)
     own = np.asarray(on, dtype=np.float32)
@@ -50,10 +51,10 @@ def job_inputs(kind: Any, on: Any, types: int) -> Any:
 class Speeds:
     """A trained reward model. tensors: of an `Mlp`, its batch normalisation folded into the layers."""
 
-    def __init__(self, tensors: Mapping[str, Any], form: str, types: int) -> None:
+    def __init__(self, tensors: Mapping[str, Array], form: str, types: int) -> None:
         self.net, self.form, self.types = Mlp(tensors), form, types
 
-    def __call__(self, kind: Any, on: Any) -> Any:
+    def __call__(self, kind: Array, on: Array) -> Any:
         """Return relative speeds (rows x N) of the jobs of some states; 0 in slots without a job or without tasks."""
         there = (kind != NOBODY) & on.any(axis=(1, 3))
         speeds = np.zeros(kind.shape, dtype=np.float32)

@@ -36,13 +36,22 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, CountOrNone, Range, Share
 from mlsched.learned.net import Mlp, sample
 from mlsched.learned.workers.chic_policy import PAPER, VOIDS, allowed_actions
 from mlsched.simulation.workers.phase import Phase
 from mlsched_training._recipe import Tensors, Validation, layers_of
-from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
+from mlsched_training._torch import (
+    Layers,
+    adam_state,
+    layer_state,
+    restore_adam,
+    restore_layers,
+    seed_torch,
+    torch_module,
+)
 from mlsched_training.workers._rewards import Account
 from mlsched_training.workers._sequences import NAMES, TRAINING, sequence_of_seed, validation
 from mlsched_training.workers.batch import Batch, Rewards
@@ -204,7 +213,7 @@ class CrossEntropy:
         permitted = allowed_actions(batch.mask, self.params.masked, self.params.void)
         return sample(np.where(permitted, logits, np.float32(-np.inf)), rng)
 
-    def _learn_from_elite(self, iteration: int, features: Any, actions: Any, masks: Any) -> float:
+    def _learn_from_elite(self, iteration: int, features: Array, actions: Array, masks: Array) -> float:
         """Run lines 10 and 11: steps of Adam on Eq. 9, then the smoothing; return the mean loss of the last step.
 
         Args:
@@ -253,18 +262,18 @@ class CrossEntropy:
         has_learned = any(not np.array_equal(value, self._untrained[name]) for name, value in weights.items())
         return Validation(float(batch.completion_s().mean()), has_learned and few, figures)
 
-    def _linear_layers(self) -> dict[str, Any]:
+    def _linear_layers(self) -> Layers:
         return {str(k): layer for k, layer in enumerate(self.linear)}
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return the tensors of the network."""
         return layer_state(self._linear_layers())
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the state of the network and of Adam."""
         return {**self.weights(), **adam_state(self.optimiser, self.parameters)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         restore_layers(self._linear_layers(), state)
         restore_adam(self.optimiser, self.parameters, state)

@@ -11,16 +11,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, Range
 from mlsched.learned.workers.chic_plus import NAMES
 from mlsched_training._evolution import Cma
 from mlsched_training._recipe import Tensors, Validation
-from mlsched_training._torch import seed_torch, torch_module
+from mlsched_training._torch import Tensor, seed_torch, torch_module
 from mlsched_training.workers._imitation import random_examples
 from mlsched_training.workers._plus_loads import Held, chosen_loads
 from mlsched_training.workers._plus_runs import Cluster, Network, Runs
@@ -117,7 +118,7 @@ class JobWeights:
             )
         return {"imitation_loss": float(np.mean(losses[-max(1, p.steps // 10) :]))}
 
-    def _set_layer(self, name: str, weight: Any, bias: Any) -> None:
+    def _set_layer(self, name: str, weight: Tensor, bias: Array) -> None:
         self.tensors |= {f"{name}.weight": weight.astype(np.float32), f"{name}.bias": bias.astype(np.float32)}
 
     def _breed_generation(self, iteration: int) -> dict[str, float]:
@@ -134,7 +135,7 @@ class JobWeights:
         self.search.tell(candidates, values)
         return {"spread": float(values.std()), "sigma": self.search.sigma}
 
-    def _changed_tensors(self, numbers: Any) -> Tensors:
+    def _changed_tensors(self, numbers: Array) -> Tensors:
         """Return the tensors with a change of the linear layer and of the scale of the rest."""
         tensors, factor = dict(self.tensors), np.float32(1 + numbers[-1])
         tensors["network.2.weight"] = tensors["network.2.weight"] * factor

@@ -109,7 +109,7 @@ def chosen_loads(share: float, largest: float) -> list[Load]:
     return [load._replace(sequences=max(1, round(share * load.sequences))) for load in LOADS if load.scale <= largest]
 
 
-def describe_data(params: Any) -> dict[str, Any]:
+def describe_data(params: Any) -> Data:
     """Describe the data for the model card."""
     loads = chosen_loads(params.share, params.largest)
     rates = [load.rate for load in loads if load.scale == 1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from mlsched.core.aliases import Data
 from mlsched.instances.workers.models import MODELS
 from mlsched.simulation.workers.synthetic import chic
 from mlsched.simulation.workers.workload import Workload
@@ -29,7 +30,7 @@ def validation(count: int, jobs: int, rate: float) -> list[Workload]:
     return [sequence_of_seed(VALIDATION + k, jobs, rate) for k in range(count)]
 
 
-def describe_data(params: Any) -> dict[str, Any]:
+def describe_data(params: Any) -> Data:
     """Describe the data for the model card."""
     return {
         "source": "synthetic:chic",

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
@@ -420,7 +421,7 @@ def _slot_codes(time: IntArray, pair: bool) -> IntArray:
     """Return the code of a slot by model (the last is an empty slot), workers and PSs."""
     padded = np.pad(time, ((0, 0), (0, 1), (0, 1)), constant_values=NEVER)
     ahead = padded[:, 1:, 1:] if pair else np.minimum(padded[:, 1:, :-1], padded[:, :-1, 1:])
-    faster: Any = ahead < time
+    faster: Array = ahead < time
     faster[:, 0, :] = faster[:, :, 0] = True
     half = np.zeros(time.shape, dtype=bool)
     half[:, 0, 1:] = half[:, 1:, 0] = True
