@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.aliases import Data
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.deferred import imported_at_first_use
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
@@ -85,7 +86,7 @@ def run(request: Request) -> Outcome:
     return _of_restricted(outcome) if solver.restricted else outcome
 
 
-def _build_model(request: Request, params: dict[str, Any], compiling: float) -> Formulation | OneOf:
+def _build_model(request: Request, params: Data, compiling: float) -> Formulation | OneOf:
     """Return the model of an instance, or raise OutOfTime if too little time remains to pass it to the backend."""
     share = request.limits
     if share.seconds is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.aliases import BackendResult
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits, Outcome
@@ -67,7 +68,7 @@ def features(model: Any) -> frozenset[Feature]:
 
 def _outcome_of_status(
     solver: cp_model.CpSolver,
-    status: Any,
+    status: BackendResult,
     formulation: Formulation,
     constant: int,
     limits: Limits,

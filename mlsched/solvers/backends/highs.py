@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, BackendResult, Expression
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
@@ -133,7 +133,7 @@ class _Run:
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
-def _linear_program(matrix: Matrix) -> Any:
+def _linear_program(matrix: Matrix) -> BackendModel:
     import highspy
 
     lp = highspy.HighsLp()
@@ -148,7 +148,7 @@ def _linear_program(matrix: Matrix) -> Any:
     return lp
 
 
-def check(status: Any, call: str) -> None:
+def check(status: BackendResult, call: str) -> None:
     """Raise BackendError if a call of the HiGHS interface failed."""
     import highspy
 
@@ -156,7 +156,7 @@ def check(status: Any, call: str) -> None:
         raise BackendError(f"highs: {call} failed")
 
 
-def run(highs: Any) -> None:
+def run(highs: BackendModel) -> None:
     """Run HiGHS; if its presolve fails, run it once without presolve.
 
     HiGHS 1.13.1 ends with kSolveError on some infeasible models that presolve reduces to an empty model, such as
@@ -170,14 +170,14 @@ def run(highs: Any) -> None:
         highs.setOptionValue("presolve", "choose")
 
 
-def _run_interruptibly(highs: Any) -> None:
+def _run_interruptibly(highs: BackendModel) -> None:
     """Run HiGHS such that Ctrl-C ends it, even if earlier runs were also interrupted.
 
     highspy's own `cancelSolve` prevents a HiGHS instance that it has ended from running again.
     """
     ending = threading.Event()
 
-    def look(event: Any) -> None:
+    def look(event: BackendResult) -> None:
         if ending.is_set():
             event.interrupt()
 
@@ -191,7 +191,7 @@ def _run_interruptibly(highs: Any) -> None:
             each.unsubscribe(look)
 
 
-def run_lp(highs: Any) -> None:
+def run_lp(highs: BackendModel) -> None:
     """Run HiGHS on a linear program; make large programs interruptible by Ctrl-C."""
     if highs.getNumNz() < LONG:
         highs.run()
@@ -199,7 +199,7 @@ def run_lp(highs: Any) -> None:
         _run_interruptibly(highs)
 
 
-def new_highs(limits: Limits) -> Any:
+def new_highs(limits: Limits) -> BackendModel:
     """Return a HiGHS instance with these limits, set for models whose objectives are integers."""
     highs = import_highspy().Highs()
     # Without this reset, a solve with another number of threads than the first of the process ends in kNotset.
@@ -220,7 +220,7 @@ def new_highs(limits: Limits) -> Any:
 
 
 @functools.cache
-def import_highspy() -> Any:
+def import_highspy() -> BackendModel:
     """Return highspy. Raise InvalidInput if it is missing or incompatible, even if a plan is known."""
     try:
         import highspy

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, BackendParameters, BackendResult, Data, Expression, Variable
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
@@ -86,7 +87,7 @@ class _Run:
         self.work["simplex_iterations"] += max(0, result.solve_stats.simplex_iterations)
         return self._read_stage(result)
 
-    def _read_stage(self, result: Any) -> Stage:
+    def _read_stage(self, result: BackendResult) -> Stage:
         reasons, why = self.mathopt.TerminationReason, result.termination
         proof = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible"}
         if why.reason in proof:
@@ -120,12 +121,14 @@ class _Run:
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
-def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), gap: float = ABSOLUTE_GAP) -> Any:
+def solve(
+    model: BackendModel, name: str, limits: Limits, *, hints: Sequence[Any] = (), gap: float = ABSOLUTE_GAP
+) -> BackendResult:
     """Solve a model with one MathOpt solver, within limits and up to an absolute gap; return MathOpt's result."""
     from ortools.math_opt.python import mathopt
     from ortools.util.python.solve_interrupter import SolveInterrupter  # type: ignore[import-untyped]
 
-    allocation: dict[str, Any] = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
+    allocation: Data = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
     allocation["random_seed"] = limits.seed % 2**31
     if name == "scip":
         # OR-Tools sets HiGHS' threads for the complete process.
@@ -144,7 +147,7 @@ def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), g
             return interruptible(apart.run, apart.stop)
         interrupter = None if name == "scip" else SolveInterrupter()
 
-        def search() -> Any:
+        def search() -> BackendResult:
             return mathopt.solve(
                 model,
                 mathopt.SolverType[NAMES[name]],
@@ -179,7 +182,7 @@ def model_of(matrix: Any, low: FloatArray, high: FloatArray, integer: BoolArray)
     return model, columns
 
 
-def _scip_parameters() -> Any:
+def _scip_parameters() -> BackendParameters:
     """Return SCIP's parameters with the tolerance of HiGHS: SCIP's 1e-6 is too large for large coefficients."""
     from ortools.math_opt.solvers.gscip import gscip_pb2
 

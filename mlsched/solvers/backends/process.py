@@ -22,6 +22,8 @@ import threading
 import weakref
 from typing import Any
 
+from mlsched.core.aliases import BackendModel, BackendParameters, Variable
+
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
@@ -75,7 +77,7 @@ def _end(helpers: list[subprocess.Popen[str]]) -> None:
 class Apart:
     """One search of a model with its objective, in a helper of `helpers` or else in one of its own."""
 
-    def __init__(self, model: Any, parameters: Any, helpers: Helpers | None = None) -> None:
+    def __init__(self, model: BackendModel, parameters: BackendParameters, helpers: Helpers | None = None) -> None:
         self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters)})
         self._stopped, self._helpers = threading.Event(), helpers
         self._lock = threading.Lock()
@@ -134,7 +136,7 @@ def _run_helper_program() -> None:
     from ortools.sat.python import cp_model_helper as cp_sat
 
     tasks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    searching: list[Any] = []
+    searching: list[Variable] = []
     closed = threading.Event()
 
     def listen() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, Constraint, Expression, Variable
 from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.solvers.backends.known_bugs.models import Feature, features_of
@@ -31,7 +32,7 @@ class Matrix:
     row_lower: FloatArray
     row_upper: FloatArray
     position: dict[int, int]
-    constraints: Sequence[Any] = ()
+    constraints: Sequence[Constraint] = ()
 
     @property
     def row_names(self) -> list[str]:
@@ -55,7 +56,7 @@ class Matrix:
         return features_of(*bounds_of(self.columns), [*self.values, *self.row_lower, *self.row_upper])
 
 
-def compile_model(model: Any) -> Matrix:
+def compile_model(model: BackendModel) -> Matrix:
     """Return the matrix of a model: a column per variable, even if unused, and a row per constraint.
 
     Pyomo's own compiler (`LinearStandardFormCompiler`) imports scipy.stats before its first model, which takes more CPU
@@ -95,10 +96,10 @@ class _Row(NamedTuple):
     """lower <= coefficients * variables <= upper, for a Pyomo constraint."""
 
     coefficients: Sequence[float]
-    variables: Sequence[Any]
+    variables: Sequence[Variable]
     lower: float
     upper: float
-    constraint: Any
+    constraint: Constraint
 
     @property
     def says_something(self) -> bool:
@@ -107,7 +108,7 @@ class _Row(NamedTuple):
         return not unbounded and (len(self.variables) > 0 or not self.lower <= 0 <= self.upper)
 
 
-def _row_of_constraint(constraint: Any) -> _Row:
+def _row_of_constraint(constraint: Constraint) -> _Row:
     """Return the row of a linear Pyomo constraint; fixed variables move to its bounds."""
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn
@@ -121,7 +122,7 @@ def _row_of_constraint(constraint: Any) -> _Row:
     return _Row(linear.linear_coefs, linear.linear_vars, lower, upper, constraint)
 
 
-def _refuse_unknown(model: Any) -> None:
+def _refuse_unknown(model: BackendModel) -> None:
     """Refuse restrictions other than rows, such as special ordered sets, which a matrix would ignore."""
     import pyomo.environ as pyo
     from pyomo.repn.util import categorize_valid_components

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendResult, Data, Expression, Variable
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
@@ -84,7 +85,7 @@ class _Run:
         self.costs(term.expression)  # refuses nonlinear expressions
         self.model.del_component("objective_of_stage")
         self.model.objective_of_stage = self.pyo.Objective(expr=sign * term.expression + 0 * self._any_variable())
-        more: dict[str, Any] = {}
+        more: Data = {}
         if (remaining := self.deadline.remaining()) is not None:
             more["timelimit"] = max(0.01, remaining)
         try:
@@ -94,11 +95,11 @@ class _Run:
         self.work["solves"] += 1
         return self._read_stage(result)
 
-    def _any_variable(self) -> Any:
+    def _any_variable(self) -> Variable:
         """Return a variable of the model: Pyomo refuses an objective without one."""
         return self.matrix.columns[0] if self.matrix.columns else 0
 
-    def _read_stage(self, result: Any) -> Stage:
+    def _read_stage(self, result: BackendResult) -> Stage:
         how, kinds = result.solver.termination_condition, self.pyo.TerminationCondition
         bound = result.problem.lower_bound
         bound = safe_bound(float(bound)) if isinstance(bound, (int, float)) else None
@@ -126,7 +127,7 @@ class _Run:
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
-def _longest_prefix_entry(table: dict[str, Any], name: str, default: Any) -> Any:
+def _longest_prefix_entry(table: Data, name: str, default: Any) -> Any:
     """Return the entry of the longest prefix of `name` in the table."""
     known_options = [beginning for beginning in table if name.startswith(beginning)]
     return table[max(known_options, key=len)] if known_options else default

@@ -22,6 +22,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from mlsched.core.aliases import BackendModel, BackendParameters, BackendResult
+
 #: Seconds for SCIP to end by itself, and between two signals: the fifth signal would end its process without an
 #: answer.
 PATIENCE, AGAIN = 3.0, 1.0
@@ -33,7 +35,7 @@ class Apart:
     model, parameters: as in MathOpt. hints: values of variables, one mapping per hint.
     """
 
-    def __init__(self, model: Any, parameters: Any, hints: list[Mapping[Any, float]]) -> None:
+    def __init__(self, model: BackendModel, parameters: BackendParameters, hints: list[Mapping[Any, float]]) -> None:
         self._model = model
         by_number = [{variable.id: value for variable, value in hint.items()} for hint in hints]
         self._task = pickle.dumps((model.export_model().SerializeToString(), parameters, by_number))
@@ -52,7 +54,7 @@ class Apart:
             self._last = now
             process.send_signal(signal.SIGINT)
 
-    def run(self) -> Any:
+    def run(self) -> BackendResult:
         """Search until proof, limit or `stop`; return MathOpt's result, without a solution if the process was killed.
 
         Raises RuntimeError if SCIP refuses the model or its process ends without an answer.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlsched.core.aliases import BackendModel, BackendParameters
 from mlsched.core.errors import BackendError
 from mlsched.solvers.backends.interruptible import interruptible
 from mlsched.solvers.backends.limits import WORK
@@ -17,7 +18,9 @@ class Search:
     `CpSolver` does not. `bound` is called with every better bound.
     """
 
-    def __init__(self, model: Any, parameters: Any, bound: Callable[[float], None] | None = None) -> None:
+    def __init__(
+        self, model: BackendModel, parameters: BackendParameters, bound: Callable[[float], None] | None = None
+    ) -> None:
         from ortools.sat.python import cp_model_helper
 
         self._model, self._solver = model, cp_model_helper.SolveWrapper()

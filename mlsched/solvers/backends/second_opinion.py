@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, Variable
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
 from mlsched.core.fields import BoolArray, FloatArray
@@ -228,7 +229,7 @@ def _highs_claim(engine: str, model: Mixed, limits: Limits, tolerance: float) ->
     return claim_of(highs, engine)
 
 
-def claim_of(highs: Any, engine: str = "highs") -> Claim:
+def claim_of(highs: BackendModel, engine: str = "highs") -> Claim:
     """Return the claim of a HiGHS object after its run."""
     import highspy
 
@@ -278,7 +279,7 @@ def _scip_claim(model: Mixed, limits: Limits) -> Claim:
     return Claim("scip", ending, result.objective_value(), bound, solution, note, nodes)
 
 
-def _highs_program(model: Mixed) -> Any:
+def _highs_program(model: Mixed) -> BackendModel:
     import highspy
 
     lp = highspy.HighsLp()
@@ -293,7 +294,7 @@ def _highs_program(model: Mixed) -> Any:
     return lp
 
 
-def of_highs(highs: Any) -> Mixed:
+def of_highs(highs: BackendModel) -> Mixed:
     """Return the model of a HiGHS object, to be minimised."""
     import highspy
 
@@ -314,7 +315,7 @@ def of_highs(highs: Any) -> Mixed:
     )
 
 
-def _columns_of(lp: Any) -> tuple[Any, Any, Any]:
+def _columns_of(lp: BackendModel) -> tuple[Array, Array, Array]:
     """Return the matrix in compressed columns; HiGHS stores it by rows after some solves."""
     import highspy
 
@@ -329,7 +330,7 @@ def _columns_of(lp: Any) -> tuple[Any, Any, Any]:
     return starts, rows[order], values[order]
 
 
-def with_rows(model: Mixed, rows: Sequence[tuple[Any, float]]) -> Mixed:
+def with_rows(model: Mixed, rows: Sequence[tuple[Array, float]]) -> Mixed:
     """Return the model with rows `coefficients x <= most` appended."""
     starts, indices, values = [0], [], []
     dense = np.array([row for row, _ in rows]).reshape(len(rows), len(model.cost))
@@ -350,7 +351,7 @@ def with_rows(model: Mixed, rows: Sequence[tuple[Any, float]]) -> Mixed:
     )
 
 
-def _math_opt_model(model: Mixed) -> tuple[Any, list[Any]]:
+def _math_opt_model(model: Mixed) -> tuple[BackendModel, list[Variable]]:
     """Return a MathOpt model, and its variables."""
     from ortools.math_opt.python import mathopt
 

@@ -11,8 +11,9 @@ import dataclasses
 import math
 import time
 from collections import Counter
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
+from mlsched.core.aliases import Array, Expression
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
@@ -36,7 +37,7 @@ class Stage:
     """
 
     ended: str
-    solution: Any
+    solution: Array | None
     value: int | None
     bound: int | None
     doubt: str | None = None
@@ -57,10 +58,10 @@ class Run(Protocol):
     def fix(self, term: Term, sign: int, value: int) -> None:
         """Restrict sign * term to at most `value` from now on; half a unit absorbs rounding."""
 
-    def costs(self, expression: Any) -> tuple[Any, float]:
+    def costs(self, expression: Expression) -> tuple[Array, float]:
         """Return the dense cost vector and the constant of a linear expression."""
 
-    def decode(self, solution: Any) -> Plan:
+    def decode(self, solution: Array) -> Plan:
         """Return the plan of a vector of column values."""
 
 
@@ -113,7 +114,9 @@ def minimise_terms(
     return Outcome("optimal", plan, sign * total, "proof", dict(run.work))
 
 
-def _confirm_stage(run: Run, stage: Stage, expression: Any, rows: list[tuple[Any, float]], seconds: float) -> Stage:
+def _confirm_stage(
+    run: Run, stage: Stage, expression: Expression, rows: list[tuple[Array, float]], seconds: float
+) -> Stage:
     """Return the stage if another engine confirms a proof for a model with continuous columns; count its work."""
     lower, upper, integer = bounds_of(run.matrix.columns)
     if integer.all():
@@ -155,7 +158,7 @@ class _Rows:
     def __init__(self, run: Run, sign: int) -> None:
         self.run, self.sign = run, sign
         #: A cost vector and its largest allowed value.
-        self.fixed: list[tuple[Any, float]] = []
+        self.fixed: list[tuple[Array, float]] = []
 
     def fix(self, term: Term, value: int) -> None:
         """Restrict the term to at most `value` from now on."""

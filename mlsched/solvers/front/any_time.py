@@ -14,7 +14,6 @@ Regions are the zones of the certificate, so a method cannot claim more than the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -110,7 +109,7 @@ class _Regions:
                 yield k, middle
         yield from ((k, upper[1 - k]) for k in self._order)
 
-    def _is_about_zone(self, zone: int, k: int, bounds: Any) -> bool:
+    def _is_about_zone(self, zone: int, k: int, bounds: Array) -> bool:
         """Return whether a question is about a region."""
         other = 1 - k
         return bool(self._zones.lower[zone, other] < bounds[0, other] <= self._zones.upper[zone, other])

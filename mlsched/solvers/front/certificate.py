@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.fields import IntArray
 from mlsched.core.scalar import Bounds, Status
@@ -34,7 +34,7 @@ class Subproblem:
         """Return whether the status is a proof."""
         return self.status in ("optimal", "infeasible")
 
-    def implies(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
+    def implies(self, high: Sequence[int | None]) -> list[tuple[int, Array, Array]]:
         """Return the proved lower bounds on f_k, as (k, bounds, lower) for each objective k of the largest weight.
 
         bounds: m x p, a row for each box with a proof. lower: m numbers. Wherever f_j < bounds[b, j] for all
@@ -50,7 +50,7 @@ class Subproblem:
                 implied.append((k, bounds, np.minimum([value for _, value in rows], bounds[:, k])))
         return implied
 
-    def proofs(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
+    def proofs(self, high: Sequence[int | None]) -> list[tuple[int, Array, Array]]:
         """Return `implies`; for two objectives also the reverse: f_j > box_j where f_k < lower[b]."""
         implied = self.implies(high)
         return [*implied, *(_swap_objectives(*one) for one in implied)] if len(self.weights) == 2 else implied
@@ -106,7 +106,7 @@ class Certificate:
             zones.insert(np.array(point, dtype=np.int64))
         return zones.lower, zones.upper
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return plain JSON data."""
         return {
             "low": list(self.low),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel, Expression, Variable
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
@@ -40,8 +41,8 @@ class CpSatScalar:
 
     def __init__(
         self,
-        model: Any,
-        objectives: Sequence[Any],
+        model: BackendModel,
+        objectives: Sequence[Expression],
         senses: Sequence[str],
         *,
         threads: int = 1,
@@ -77,7 +78,7 @@ class CpSatScalar:
         small = _is_small_linear(proto)
         self._rows = self._add_objective_rows()
         #: A second model for unions of boxes, since CP-SAT cannot remove constraints.
-        self._joint: Any = None
+        self._joint: BackendModel = None
         self._solver = within(Limits(threads=threads, seed=seed))
         if threads > 1:
             self._solver.parameters.subsolvers.extend(CORE_FIRST)
@@ -87,7 +88,7 @@ class CpSatScalar:
         for name, value in (parameters or {}).items():
             setattr(self._solver.parameters, name, value)
 
-    def _add_objective_rows(self) -> list[Any]:
+    def _add_objective_rows(self) -> list[Expression]:
         """Add the rows that bound the objectives, and return their domains."""
         from ortools.sat.python import cp_model
 
@@ -127,7 +128,7 @@ class CpSatScalar:
         ends = tuple(h if u is None else min(u, h) for u, h in zip(box, self._high, strict=True))
         return ends if all(e >= low for e, low in zip(ends, self._low, strict=True)) else None
 
-    def _model_of_boxes(self, boxes: Sequence[tuple[int, ...]], hint: Solution | None) -> Any:
+    def _model_of_boxes(self, boxes: Sequence[tuple[int, ...]], hint: Solution | None) -> BackendModel:
         """Return the model with a literal y_b per box, exactly one of them true: f_k <= sum_b box_bk y_b.
 
         It has one row per objective for any number of boxes. The rows are linear, so cuts and bounds can use them.
@@ -204,7 +205,7 @@ class CpSatScalar:
         """End the running solve, from any thread; a solve that has not begun still begins."""
         self._solver.stop_search()
 
-    def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
+    def solution_of(self, pairs: Sequence[tuple[Variable, int]]) -> Solution | None:
         """Return a solution in which variables of the caller's model have these values; None if it does not exist."""
         from ortools.sat.python import cp_model
 
@@ -216,25 +217,25 @@ class CpSatScalar:
             return None
         return tuple(solver.response_proto.solution)
 
-    def value_of(self, solution: Solution) -> Callable[[Any], int]:
+    def value_of(self, solution: Solution) -> Callable[[Variable], int]:
         """Return the function that evaluates a variable, literal or integer linear expression."""
         from ortools.sat.python import cp_model
 
         values = np.array(solution, dtype=np.int64)
 
-        def value(expression: Any) -> int:
+        def value(expression: Expression) -> int:
             if type(expression) is cp_model.IntVar and 0 <= expression.index < len(solution):
                 return int(solution[expression.index])
             return _linear_terms(expression, 1, 0, len(solution)).value(values)
 
         return value
 
-    def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
+    def values_of(self, solution: Solution, variables: Sequence[Variable] | None) -> Solution:
         """Return the values of `variables`, by default of all in the model's order."""
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
 
 
-def _linear_terms(expression: Any, sign: int, number: int, count: int) -> Linear:
+def _linear_terms(expression: Expression, sign: int, number: int, count: int) -> Linear:
     """Convert an expression of the caller's model to indices and integer coefficients."""
     from ortools.sat.python import cp_model
 
@@ -252,7 +253,7 @@ def _linear_terms(expression: Any, sign: int, number: int, count: int) -> Linear
     return Linear.of(index, list(flat.coeffs), flat.offset, sign)
 
 
-def _is_small_linear(proto: Any) -> bool:
+def _is_small_linear(proto: BackendModel) -> bool:
     """Return whether the model is linear and has at most SMALL non-zeros."""
     total = 0
     for row in proto.constraints:

@@ -44,7 +44,7 @@ class Crew:
         else:
             self._running[self._pool.submit(self._search.explore, k, bounds)] = (k, bounds)
 
-    def next(self) -> tuple[int, Any, Explored]:
+    def next(self) -> tuple[int, Array, Explored]:
         """Return the first answered question and its answer; an exception of `explore` is raised here."""
         if self._pool is None:
             k, bounds = self._waiting.pop(0)

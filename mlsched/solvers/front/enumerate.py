@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel, BackendResult, Expression, Variable
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import BackendError, InvalidInput, with_article
 from mlsched.core.params import Number, Positive, Seed, Threads, check_choice
@@ -32,12 +33,12 @@ AT_ONCE = {"epsilon-constraint": 2, "laumanns": 1, "tamby-vanderpooten": 64}
 
 @validate_arguments
 def enumerate_front(
-    model: Any,
-    objectives: Sequence[Any],
+    model: BackendModel,
+    objectives: Sequence[Expression],
     senses: Sequence[str],
     *,
-    variables: Sequence[Any] | None = None,
-    decode: Callable[[Callable[[Any], Any]], Any] | None = None,
+    variables: Sequence[Variable] | None = None,
+    decode: Callable[[Callable[[Variable], Any]], Any] | None = None,
     method: str | None = None,
     stages: Stages | None = None,
     threads: Threads = 1,
@@ -121,19 +122,19 @@ def workers_of(method: str, backend: str, threads: int) -> int:
     return min(threads, AT_ONCE[method]) if backend == "cp-sat" else 1
 
 
-def check_number(objectives: Sequence[Any]) -> None:
+def check_number(objectives: Sequence[Expression]) -> None:
     """Refuse a front of fewer than two objectives."""
     if len(objectives) < 2:
         raise InvalidInput(f"objectives: {len(objectives)} given: a front needs two or more; for one, solve")
 
 
-def is_cp_sat(model: Any) -> bool:
+def is_cp_sat(model: BackendModel) -> bool:
     """Return whether a model is a CP-SAT model, without importing ortools."""
     return any(c.__name__ == "CpModel" for c in type(model).__mro__)
 
 
 def scalar_of(
-    model: Any, objectives: Sequence[Any], senses: Sequence[str], *, threads: int = 1, seed: int = 0
+    model: BackendModel, objectives: Sequence[Expression], senses: Sequence[str], *, threads: int = 1, seed: int = 0
 ) -> Scalar:
     """Return the backend of a model by its type."""
     if is_cp_sat(model):
@@ -148,7 +149,9 @@ def scalar_of(
     raise InvalidInput(f"model: {with_article(type(model).__name__)}, expected an ortools CpModel or a Pyomo model")
 
 
-def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:
+def _other(
+    model: BackendModel, objectives: Sequence[Expression], senses: Sequence[str], backend: str, first: Scalar
+) -> Scalar:
     """Return the backend of that name for the same question; translate the model if it belongs to the other backend."""
     from mlsched.solvers.front.cp_sat import CpSatScalar
     from mlsched.solvers.front.highs import HighsScalar, ScipScalar
@@ -170,8 +173,8 @@ def run(
     senses: Sequence[str],
     again: Callable[[str], Scalar],
     *,
-    variables: Sequence[Any] | None = None,
-    decode: Callable[[Callable[[Any], Any]], Any] | None = None,
+    variables: Sequence[Variable] | None = None,
+    decode: Callable[[Callable[[Variable], Any]], Any] | None = None,
     method: str | None = None,
     stages: Stages | None = None,
     time_limit: float | None = None,
@@ -220,11 +223,11 @@ def run(
 
 def _front_of_search(
     search: Search,
-    status: Any,
+    status: BackendResult,
     senses: Sequence[str],
     again: Callable[[str], Scalar],
-    variables: Sequence[Any] | None,
-    decode: Callable[[Callable[[Any], Any]], Any] | None,
+    variables: Sequence[Variable] | None,
+    decode: Callable[[Callable[[Variable], Any]], Any] | None,
     method: str,
     seconds: float,
 ) -> Front:

@@ -7,10 +7,9 @@ end until the two meet. Within a time limit, `any_time` sweeps all regions in tu
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.solvers.front import any_time
@@ -51,7 +50,7 @@ class _Sweep:
 
     def __init__(self, search: Search, k: int) -> None:
         self._search, self._k, self._other = search, k, 1 - k
-        self._bounds: Any = np.full((1, 2), BIG, dtype=np.int64)
+        self._bounds: Array = np.full((1, 2), BIG, dtype=np.int64)
         self._met: set[tuple[int, ...]] = set()
         self.failed = False
 

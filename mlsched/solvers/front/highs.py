@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, Variable
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import FloatArray
 from mlsched.core.formulation import Limits, safe_bound
@@ -67,7 +67,7 @@ class HighsScalar:
             added_part = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
             check(added_part, "addRow")
 
-    def _highs_program(self) -> Any:
+    def _highs_program(self) -> BackendModel:
         highspy, program = import_highspy(), self._program
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = len(program.lower), len(program.row_lower)
@@ -159,7 +159,7 @@ class HighsScalar:
             )
             self._literals += 1
 
-    def _hint_columns(self, hint: Solution, boxes: Sequence[Bounds]) -> tuple[int, Any, Any]:
+    def _hint_columns(self, hint: Solution, boxes: Sequence[Bounds]) -> tuple[int, Array, Array]:
         """Return a hint, with the literal of a box that contains it, in the form of `setSolution`."""
         whole = np.zeros(len(hint) + self._literals)
         whole[: len(hint)] = hint
@@ -240,10 +240,10 @@ class HighsScalar:
             return None
         return tuple(int(v) if whole else float(v) for v, whole in zip(exact, program.integer, strict=True))
 
-    def value_of(self, solution: Solution) -> Callable[[Any], int | float]:
+    def value_of(self, solution: Solution) -> Callable[[Variable], int | float]:
         """Return the function that evaluates a variable of the caller's model."""
 
-        def value(variable: Any) -> int | float:
+        def value(variable: Variable) -> int | float:
             try:
                 return solution[self._program.position(variable)]
             except KeyError:
@@ -251,7 +251,7 @@ class HighsScalar:
 
         return value
 
-    def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
+    def values_of(self, solution: Solution, variables: Sequence[Variable] | None) -> Solution:
         """Return the values of `variables`, by default of all in the model's order."""
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
 

@@ -13,6 +13,7 @@ import os
 import zlib
 from typing import Any
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidFile
 from mlsched.core.files import atomic_write
 from mlsched.core.safe_open import cannot_be_written, target_of
@@ -26,7 +27,7 @@ Key = tuple[tuple[int, ...], tuple[Bounds, ...]]
 class Journal:
     """Answers by (weights, boxes), to which `add` appends. `header` identifies the caller's model and settings."""
 
-    def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str], header: Data) -> None:
         self.path = target_of(path)
         self.header = {"kind": KIND, "version": VERSION, **header}
         self.answers: dict[Key, Answer] = {}
@@ -80,7 +81,7 @@ class Journal:
         self._stream.seek(offset)
         self._stream.truncate()
 
-    def _take_answer(self, number: int, data: dict[str, Any]) -> None:
+    def _take_answer(self, number: int, data: Data) -> None:
         if number == 1:
             self._compare_header(data)
             return
@@ -96,7 +97,7 @@ class Journal:
         except (KeyError, TypeError):
             raise InvalidFile(f"{self.path}, line {number}: lacks a field; start a new file") from None
 
-    def _compare_header(self, header: dict[str, Any]) -> None:
+    def _compare_header(self, header: Data) -> None:
         """Refuse a file of another model or of other settings."""
         if header.get("kind") != KIND:
             raise InvalidFile(f"{self.path}: kind: {header.get('kind')!r}, expected {KIND}; choose another file")
@@ -139,13 +140,13 @@ class Journal:
             self._stream = None
 
 
-def _line(body: dict[str, Any], chain: int) -> tuple[str, int]:
+def _line(body: Data, chain: int) -> tuple[str, int]:
     text = json.dumps(body, allow_nan=False)
     check = zlib.crc32(text.encode(), chain)
     return f'{text[:-1]}, "check": {check}}}\n', check
 
 
-def _parse_line(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
+def _parse_line(line: bytes, chain: int) -> tuple[Data | None, int]:
     """Return the line's object and checksum; no object if the checksum does not continue the previous line's."""
     text, mark, check = line.rpartition(b', "check": ')
     if not mark or zlib.crc32(text + b"}", chain) != _parse_checksum(check):

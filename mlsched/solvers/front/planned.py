@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data, Expression
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import NO_LIMITS, Formulation
@@ -24,7 +25,7 @@ def front_of(
     solver: Solver,
     instance: Instance,
     objectives: Sequence[str],
-    params: dict[str, Any],
+    params: Data,
     *,
     threads: int,
     seed: int,
@@ -65,7 +66,7 @@ def front_of(
 
 
 def replayer(
-    solver: Solver, instance: Instance, objectives: Sequence[str], params: dict[str, Any], *, threads: int, seed: int
+    solver: Solver, instance: Instance, objectives: Sequence[str], params: Data, *, threads: int, seed: int
 ) -> Callable[[str], Scalar]:
     """Return the object with which `Front.verify` replays: backend -> the backend's own formulation of the instance."""
     return _Again(instance, solver.name, tuple(objectives), params, threads, seed)
@@ -78,7 +79,7 @@ class _Again:
     instance: Instance
     name: str
     objectives: tuple[str, ...]
-    params: dict[str, Any]
+    params: Data
     threads: int
     seed: int
 
@@ -95,7 +96,7 @@ class _Again:
 
 
 def _scalar_backend(
-    solver: Solver, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
+    solver: Solver, instance: Instance, names: Sequence[str], params: Data, threads: int, seed: int
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
     """Return the solver's formulation, the backend for its sub-problems, and the function that closes it."""
     assert solver.model is not None
@@ -133,7 +134,7 @@ def _close_nothing() -> None:
     """Close a backend that only uses memory."""
 
 
-def _objective_sums(question: Formulation, names: Sequence[str]) -> list[Any]:
+def _objective_sums(question: Formulation, names: Sequence[str]) -> list[Expression]:
     """Return each objective as one integer expression, the weighted sum of its terms, because fronts compare totals."""
     return [
         sum(t.weight * t.expression for t in question.objectives[name]) + question.constant.get(name, 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, Constraint, Data, Expression, Variable
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.core.formulation import Term
@@ -36,8 +37,8 @@ class Program:
     upper: FloatArray
     integer: BoolArray
     objectives: tuple[Linear, ...]
-    position: Callable[[Any], int]
-    columns_of: Sequence[Any] = ()
+    position: Callable[[Variable], int]
+    columns_of: Sequence[Variable] = ()
     row_names: Sequence[str] = ()
 
     @property
@@ -61,7 +62,7 @@ class Program:
         return total
 
 
-def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> Program:
+def from_pyomo(model: BackendModel, objectives: Sequence[Expression], senses: Sequence[str]) -> Program:
     """Return the program of a linear Pyomo model without an objective, with objectives over its integer variables."""
     import pyomo.environ as pyo
 
@@ -134,7 +135,7 @@ def _integer_coefficients(number: float, objective: int) -> int:
     return round(value)
 
 
-def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
+def from_cp_sat(model: BackendModel, objectives: Sequence[Linear]) -> Program:
     """Return the program of a CP-SAT model of linear rows and clauses; other constraints are refused.
 
     A literal of index i >= 0 is x_i; a literal of index -i - 1 is 1 - x_i.
@@ -167,7 +168,7 @@ def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
 _ENDLESS = 2**62
 
 
-def _rows_of_constraint(constraint: Any) -> list[tuple[dict[int, int], float, float]]:
+def _rows_of_constraint(constraint: Constraint) -> list[tuple[dict[int, int], float, float]]:
     enforced = list(constraint.enforcement_literal)
     if constraint.has_linear() and not enforced:
         row = constraint.linear
@@ -202,7 +203,7 @@ def _cardinality_row(literals: list[int], low: float, high: float) -> tuple[dict
     return terms, low - shift, high - shift
 
 
-def translated(model: Any, values: Mapping[str, Any]) -> tuple[Any, dict[str, Any], dict[str, tuple[Term, ...]]]:
+def translated(model: BackendModel, values: Mapping[str, Any]) -> tuple[Any, Data, dict[str, tuple[Term, ...]]]:
     """Translate a Pyomo model without its objectives to (CpModel, its variables by name, expressions by name).
 
     values: name -> linear expression. Rows have the names of the constraints.
@@ -227,7 +228,7 @@ def translated(model: Any, values: Mapping[str, Any]) -> tuple[Any, dict[str, An
     return built, variables, {n: (Term(1, e),) for n, e in zip(values, expressions, strict=True)}
 
 
-def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:
+def to_cp_sat(program: Program) -> tuple[BackendModel, list[Variable], list[str]]:
     """Return (model, objectives, senses) of CP-SAT; variables must be integer and bounded, coefficients integer."""
     from ortools.sat.python import cp_model
 

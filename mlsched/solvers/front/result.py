@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from mlsched.core import html, tables
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.contract import Instance
@@ -87,7 +88,7 @@ class Front:
     objectives: tuple[str, ...] | None = None
     instance: Instance | None = dataclasses.field(default=None, repr=False)
     solver: str | None = None
-    params: dict[str, Any] = dataclasses.field(default_factory=dict)
+    params: Data = dataclasses.field(default_factory=dict)
     unproven: Any = ()
     unproven_plans: tuple[Any, ...] | None = None
 
@@ -95,7 +96,7 @@ class Front:
         goals = " and ".join(self.objectives) if self.objectives else count_of(len(self.senses), "objective")
         return short_repr(self, count_of(len(self), "point"), f"by {goals}", self.status)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Data:
         """Return the pickled state without a user's own model; `verify` then needs an object with `minimise`."""
         sendable = dataclasses.is_dataclass(self._scalar)
         return self.__dict__ if sendable else {**self.__dict__, "_scalar": _stayed_behind}
@@ -295,7 +296,7 @@ class Front:
         ]
         return sum(w * e for w, e in zip(weights, ends, strict=True)) <= largest
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the front as plain JSON data, without solutions."""
         return {
             "status": self.status,
@@ -315,7 +316,7 @@ class Front:
             "seconds": self.seconds,
         }
 
-    def _unproven_json(self) -> dict[str, Any]:
+    def _unproven_json(self) -> Data:
         """Return the unproven plans as JSON data, if any."""
         if not len(self.unproven):
             return {}

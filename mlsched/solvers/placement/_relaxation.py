@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, BackendResult
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.formulations.placement._linear import highs_model
@@ -18,7 +19,7 @@ FEW = 5000
 MORE, CLOSE = 200, 1e-5
 
 
-def solve(master: Master, seconds: float | None) -> Any:
+def solve(master: Master, seconds: float | None) -> BackendResult:
     """Return prices of the link rows; None if the limit ends the LP first or it is infeasible.
 
     Infeasibility proves nothing here: floats may be wrong, and exact arithmetic decides. Columns are generated: the
@@ -100,7 +101,7 @@ def _restrict_columns(lp: Any, a: Any, columns: IntArray, costs: FloatArray, mos
     )
 
 
-def _most_valuable_columns(master: Master, prices: Any, active: Any) -> Any:
+def _most_valuable_columns(master: Master, prices: Array, active: Array) -> Array:
     """Return, per class, the best few configurations outside the LP whose value exceeds all inside it."""
     worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
     selection = []

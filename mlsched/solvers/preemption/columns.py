@@ -20,10 +20,10 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray, ints
@@ -176,7 +176,7 @@ class _Search:
             self.stopped = "time limit"
         return bool(status == known_hostings.kOptimal)
 
-    def _program(self, keys: list[Key], columns: dict[Key, int]) -> Any:
+    def _program(self, keys: list[Key], columns: dict[Key, int]) -> BackendModel:
         """Return the integer program: at most one hosting per node, and every TE job is hosted or waits."""
         highspy = import_highspy()
         tes, nodes = len(self.instance.te_demand), len(self.instance.node_capacity)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class ListedOptions(Options):
         """Return the columns added so far."""
         return [self._column_of_option(k) for k in self.options]
 
-    def add_rows(self, rows: Sequence[tuple[Any, float]]) -> None:
+    def add_rows(self, rows: Sequence[tuple[Array, float]]) -> None:
         """Add rows to the linear program that the claim does not have: uses of all options, and capacities."""
         self.rows += [f"cut {len(self.rows) + k}" for k in range(len(rows))]
         self.use = np.column_stack([self.use, *(use for use, _ in rows)])

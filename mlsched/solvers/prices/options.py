@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import Price, Sides
+from mlsched.core.aliases import Array
 from mlsched.core.contract import Plan
 from mlsched.core.fields import FloatArray
 from mlsched.solvers.backends.columns import Column
@@ -25,20 +26,20 @@ class Options(Protocol):
     def start(self) -> list[Column]:
         """Return columns that exist for any prices."""
 
-    def named(self, price: Any) -> dict[str, float]:
+    def named(self, price: Array) -> dict[str, float]:
         """Return the prices of the claim's rows, computed from the linear program's."""
 
-    def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
+    def worth(self, price: Array, of_block: Array, sides: dict[int, Sides]) -> tuple[Array, list[Column]]:
         """Return the least priced cost in each block, in floats, and columns of negative reduced cost."""
 
     def bound(self, price: Price, sides: dict[int, Sides]) -> int:
         """Return the exact bound that prices prove, by the checker's own code."""
         return core.bound(self.claim, price, sides)[1]
 
-    def admitted(self, sides: dict[int, Sides]) -> Any:
+    def admitted(self, sides: dict[int, Sides]) -> Array:
         """Return which columns so far the branches admit."""
 
-    def branch(self, taken: Any, price: Any) -> Branch | None:
+    def branch(self, taken: Array, price: Array) -> Branch | None:
         """Return a branch for a fractional solution, given the amount of each column; None if it is integral."""
 
     def plan(self, taken: FloatArray) -> Plan | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from mlsched.core.aliases import BackendParameters
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._intervals import IntervalModel
 from mlsched.formulations.taskgraph._places import is_job_shop
@@ -48,7 +47,7 @@ def solve_intervals(state: State, limits: Limits) -> None:
         rise(search.bound)
 
 
-def parameters(limits: Limits, objective: str) -> Any:
+def parameters(limits: Limits, objective: str) -> BackendParameters:
     """Return CP-SAT's parameters for an interval model."""
     settings = within(limits).parameters
     if objective == "total_jct":

@@ -15,11 +15,11 @@ exceed are dropped.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import BackendModel
 from mlsched.core.fields import IntArray
 from mlsched.instances.workers.horizon import NS, Horizon
 from mlsched.instances.workers.instance import NEVER
@@ -166,7 +166,7 @@ def _uncovered_configurations(w: IntArray, p: IntArray, speed: FloatArray) -> In
     return np.array(kept_configurations, dtype=np.int64)
 
 
-def new_highs() -> Any:
+def new_highs() -> BackendModel:
     """Return a silent HiGHS for small LPs: one thread, so that the same calls give the same answers."""
     import highspy
 

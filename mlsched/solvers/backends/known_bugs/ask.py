@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Variable
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits
 from mlsched.solvers.backends.known_bugs.models import KnownBug
@@ -173,11 +174,11 @@ def _answer_of_cp_sat(known_bug: KnownBug, engine: str) -> Said:
     return Said("optimal", round(solver.objective_value) / scale, solution)
 
 
-def _lower_bound(thing: Any) -> float:
+def _lower_bound(thing: Variable) -> float:
     return -math.inf if thing.low is None else float(thing.low)
 
 
-def _upper_bound(thing: Any) -> float:
+def _upper_bound(thing: Variable) -> float:
     return math.inf if thing.high is None else float(thing.high)
 
 

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Data
+
 #: A coefficient, right-hand side or bound of at least this size makes a model "wide".
 WIDE = 10**6
 #: Features of a model about which its solver may be wrong.
@@ -94,7 +96,7 @@ def known_bugs() -> tuple[KnownBug, ...]:
     return tuple(_known_bug(table) for table in tomllib.loads(text)["model"])
 
 
-def _known_bug(table: dict[str, Any]) -> KnownBug:
+def _known_bug(table: Data) -> KnownBug:
     sense, _, goal = table["goal"].partition(" ")
     cost, rows = _terms(goal), [_row(text) for text in table.get("rows", ())]
     bounds = [_row(text) for text in table.get("bounds", ())]

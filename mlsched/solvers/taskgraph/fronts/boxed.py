@@ -7,6 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from mlsched.core.aliases import Expression
 from mlsched.core.scalar import Bounds, Weigh
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
@@ -126,7 +127,7 @@ class Boxed:
         built.cp.minimize(self._weighted_sum(built, weights))
         return built
 
-    def _weighted_sum(self, built: TimeIndexed | DueModel, weights: Sequence[int]) -> Any:
+    def _weighted_sum(self, built: TimeIndexed | DueModel, weights: Sequence[int]) -> Expression:
         """Return the weighted sum without its constant."""
         triples = zip(self._objectives, self._signs, weights, strict=True)
         return sum(sign * weight * built.terms[name] for name, sign, weight in triples if weight)

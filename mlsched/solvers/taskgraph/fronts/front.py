@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mlsched.core.aliases import Variable
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Formulation, Limits
@@ -243,11 +244,11 @@ class Assisted:
             raise BackendError(f"a plan of values {values} is not one of the interval model")
         return Answer("optimal", values, total(weights, values), solution)
 
-    def value_of(self, solution: Solution) -> Callable[[Any], Any]:
+    def value_of(self, solution: Solution) -> Callable[[Variable], Any]:
         """Return the function of `Scalar.value_of`."""
         return self._plain.value_of(solution)
 
-    def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
+    def values_of(self, solution: Solution, variables: Sequence[Variable] | None) -> Solution:
         """Return the values of `Scalar.values_of`."""
         return self._plain.values_of(solution, variables)
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from typing import Any, Protocol
+from typing import Protocol
 
+from mlsched.core.aliases import BackendModel, BackendParameters, BackendResult
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
 from mlsched.core.formulation import Limits
@@ -27,10 +28,10 @@ Result = Timetable | bool | None
 class Model(Protocol):
     """A CP-SAT model, the reason if it is obviously infeasible, and the plan of a solution."""
 
-    cp: Any
+    cp: BackendModel
     reason: str | None
 
-    def plan(self, solution: Any) -> Timetable:
+    def plan(self, solution: BackendResult) -> Timetable:
         """Return the plan of a solution, a value per variable."""
 
 
@@ -93,7 +94,7 @@ def run_for(state: State, cut: Cut) -> Result:
     return result
 
 
-def parameters(limits: Limits) -> Any:
+def parameters(limits: Limits) -> BackendParameters:
     """Return CP-SAT's parameters for cutting planes."""
     settings = within(dataclasses.replace(limits, threads=1)).parameters
     settings.use_pb_resolution = True
