@@ -7,9 +7,10 @@ import functools
 import pickle
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from mlsched.core import html, tables
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import FloatArray, IntArray
@@ -20,8 +21,10 @@ from mlsched.simulation.log import Log
 from mlsched.simulation.wake import Wake
 from mlsched.simulation.windows import Windows
 
-if TYPE_CHECKING:
-    pass
+#: Workload, log and options of a simulator; each problem has classes of its own.
+Workload: TypeAlias = Any
+ProblemLog: TypeAlias = Any
+WorldOptions: TypeAlias = Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Drawn:
     long: Callable[[], Any]
     verbs: Mapping[str, Callable[..., Any]]
     wakes: tuple[str, ...] = ("events", "interval:1", "interval:3", "events+interval:2")
-    roomy: Callable[[Any], Any] | None = None
+    roomy: Callable[[Workload], Workload] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,17 +64,17 @@ class AsLogged:
     played: Callable[[Any], Any]
 
 
-def _bound_applies(workload: Any, log: Any) -> bool:
+def _bound_applies(workload: Workload, log: ProblemLog) -> bool:
     """Return True: each run is compared with the bound."""
     return True
 
 
-def _no_assumptions(workload: Any, options: Any) -> dict[str, str]:
+def _no_assumptions(workload: Workload, options: WorldOptions) -> dict[str, str]:
     """Return an empty mapping: the run makes no assumption that changes its numbers."""
     return {}
 
 
-def _no_findings(workload: Any) -> list[Any]:
+def _no_findings(workload: Workload) -> list[Any]:
     """Return an empty list of findings about a log."""
     return []
 
@@ -116,34 +119,34 @@ class Simulation:
 
     problem: str
     workload_type: type[Record]
-    options_type: type[Any]
+    options_type: type[WorldOptions]
     world: Callable[[Any, Any], Any]
     scheduling_events: str
-    jobs: Callable[[Any, Any], dict[str, Any]]
-    summary: Callable[[Any, Any], dict[str, Any]]
-    series: Callable[[Any, Any], dict[str, Any]]
-    violations: Callable[[Any, Any, Wake, Any], list[str]]
-    never_start: Callable[[Any], list[str]]
-    overload: Callable[[Any], list[str]]
-    sources: Mapping[str, Callable[..., Any]]
-    from_trace: Callable[..., Any]
-    from_file: Callable[..., Any] | None = None
+    jobs: Callable[[Workload, ProblemLog], Columns]
+    summary: Callable[[Workload, ProblemLog], Data]
+    series: Callable[[Workload, ProblemLog], Columns]
+    violations: Callable[[Workload, WorldOptions, Wake, ProblemLog], list[str]]
+    never_start: Callable[[Workload], list[str]]
+    overload: Callable[[Workload], list[str]]
+    sources: Mapping[str, Callable[..., Workload]]
+    from_trace: Callable[..., Workload]
+    from_file: Callable[..., Workload] | None = None
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
     tabulate: Callable[..., Any] | None = None
-    bound: Callable[[Any, bool], Mapping[str, float]] | None = None
-    held: Callable[[Any, Any], bool] = _bound_applies
+    bound: Callable[[Workload, bool], Mapping[str, float]] | None = None
+    held: Callable[[Workload, ProblemLog], bool] = _bound_applies
     unit: int = 1
-    unit_of: Callable[[Any], int | Fraction] | None = None
+    unit_of: Callable[[Workload], int | Fraction] | None = None
     simulator: str = ""
     replays_logs: bool = False
     knows_nodes: bool = False
-    table: Callable[[Any, Any], dict[str, Any]] | None = None
-    over_time: Callable[[Any, Any], dict[str, Any]] | None = None
+    table: Callable[[Workload, ProblemLog], Columns] | None = None
+    over_time: Callable[[Workload, ProblemLog], Columns] | None = None
     drawn: Drawn | None = None
-    assumed: Callable[[Any, Any], dict[str, str]] = _no_assumptions
+    assumed: Callable[[Workload, WorldOptions], dict[str, str]] = _no_assumptions
     as_logged: AsLogged | None = None
-    lint: Callable[[Any], list[Any]] = _no_findings
+    lint: Callable[[Workload], list[Any]] = _no_findings
 
     def __repr__(self) -> str:
         return short_repr(self, self.problem, self.simulator)
@@ -159,11 +162,11 @@ class Simulation:
                 return _log_simulation, (number,)
         return super().__reduce_ex__(protocol)
 
-    def parts_of_second(self, workload: Any) -> int | Fraction:
+    def parts_of_second(self, workload: Workload) -> int | Fraction:
         """Return the units of the world's clock per second: 1/60 if a tick of the workload is a minute."""
         return self.unit if self.unit_of is None else self.unit_of(workload)
 
-    def options(self, given: Mapping[str, Any]) -> Any:
+    def options(self, given: Mapping[str, Any]) -> WorldOptions:
         """Return the world's options with the `given` ones set; text is parsed by the type of the field."""
         from mlsched.core.params import parameters_of, resolve
 
@@ -211,13 +214,13 @@ class Run:
     kind: ClassVar[str] = "run"
 
     simulation: Simulation
-    workload: Any
+    workload: Workload
     solver: str
-    params: dict[str, Any]
-    options: Any
+    params: Data
+    options: WorldOptions
     scheduling_events: Wake
     seed: int
-    log: Any = dataclasses.field(compare=False)
+    log: ProblemLog = dataclasses.field(compare=False)
     decisions: int
     recorded: list[Decision]
     seconds: float = dataclasses.field(compare=False)
@@ -345,7 +348,7 @@ class Run:
         """Return the violations found by the independent replay; empty if the run is sound."""
         return self.simulation.violations(self.workload, self.options, self.scheduling_events, self.log)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Data:
         """Return the pickled state."""
         try:
             pickle.dumps(self.rule)
@@ -390,14 +393,14 @@ class Run:
 
 
 @functools.lru_cache(maxsize=3)
-def _bound(bound: Callable[[Any, bool], Mapping[str, float]], workload: Any, pausing: bool) -> dict[str, Any]:
+def _bound(bound: Callable[[Workload, bool], Mapping[str, float]], workload: Workload, pausing: bool) -> Data:
     """Return the bound of a workload, cached per workload and `pausing`; unrounded for logs."""
     return dict(bound(workload, pausing))
 
 
-def _flatten_summary(summary: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def _flatten_summary(summary: Mapping[str, Any], before: str = "") -> Data:
     """Flatten nested figures; names are joined in order."""
-    flat: dict[str, Any] = {}
+    flat: Data = {}
     for name, value in summary.items():
         flat |= (
             _flatten_summary(value, f"{before}{name} ") if isinstance(value, Mapping) else {f"{before}{name}": value}
