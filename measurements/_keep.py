@@ -1,4 +1,4 @@
-"""Rows of a long measurement, kept in a file of JSON lines as they are made, so that an interrupted run goes on."""
+"""Rows of a long measurement, kept in a file of JSON lines as they are made, so that an interrupted run resumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions that Kueue's own code answered, as instances of admission."""
+"""Kueue's own test questions with its answers, as instances of admission."""
 
 from __future__ import annotations
 

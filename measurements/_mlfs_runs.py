@@ -1,4 +1,4 @@
-"""Runs of the evaluation of MLFS, kept one by one, so that an interrupted measurement goes on where it was."""
+"""Runs of the evaluation of MLFS, kept one by one, so that an interrupted measurement resumes."""
 
 from __future__ import annotations
 

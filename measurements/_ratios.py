@@ -1,4 +1,4 @@
-"""How far sums are apart over independent cases, with 95 % intervals; the part that the horizon measurements share."""
+"""Ratios of sums over independent cases, with 95 % intervals, for the measurements of horizons."""
 
 from __future__ import annotations
 

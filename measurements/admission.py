@@ -1,4 +1,4 @@
-"""Admission: Kueue's decisions against the optimum, fronts with proofs, and the time for a large cluster.
+"""Kueue's decisions compared with the optimum, fronts with proofs, and the time for a large cluster.
 
     python measurements/admission.py kueue              verdicts on the answers of Kueue's own code (needs MLSCHED_DATA)
     python measurements/admission.py certified          fronts of reported incidents, proved complete (needs it)

@@ -1,4 +1,4 @@
-"""Every rule and every trained policy against uniform-random valid actions, on workloads that no training has seen.
+"""Every rule and trained policy compared with uniform-random valid actions on unseen workloads.
 
     python measurements/against_random.py [--problems placement workers ...] [--workloads 16]
 

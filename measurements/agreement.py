@@ -1,13 +1,13 @@
-"""Four engines on random small instances of every problem: do they prove the same values?
+"""Agreement of four engines on the optima of random small instances of every problem.
 
     python measurements/agreement.py FILE [--minutes M] [--most N] [--json]
 
-CP-SAT, HiGHS, SCIP, and dynamic programming or brute force answer instances drawn by the problems' generators, at
-sizes of which every engine proves the optimum, each from a cold start: a plan that all were given would be something
-they share. A question is an instance and one objective, which take turns. FILE gets a line of JSON a question: it is
-only ever added to, so that the command goes on where it stopped, also after being killed, and counts what other
-versions have done apart. A disagreement is a line like any other, it is printed at once, and the exit status is 1 as
-long as there is one in FILE. Without --minutes and --most, FILE is summed up only.
+CP-SAT, HiGHS, SCIP, and dynamic programming or brute force answer instances drawn by the problems' generators, at sizes
+of which every engine proves the optimum, each from a cold start: a plan that all were given would be something they
+share. A question is an instance and one objective, which take turns. FILE gets one line of JSON per question: it is
+only ever added to, so the command resumes where it stopped, also after being killed, and counts what other versions
+have done apart. A disagreement is a line like any other, it is printed at once, and the exit status is 1 as long as
+there is one in FILE. Without --minutes and --most, FILE is summed up only.
 """
 
 from __future__ import annotations

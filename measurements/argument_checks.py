@@ -1,4 +1,4 @@
-"""Checks of arguments at run time: mlsched's own, beartype's and pydantic's, on one call with right and wrong values.
+"""Run-time checks of arguments by mlsched, beartype and pydantic: cost and messages for one call.
 
     python measurements/argument_checks.py mlsched|beartype|pydantic
 

@@ -1,4 +1,4 @@
-"""The bound against brute force on small horizons with node shape and a price of pauses, and how hard these are.
+"""The bound on completion time compared with brute force on small horizons with node shape and pause costs.
 
     python measurements/bound_exhausted.py [--horizons 2000] [--hard 200] [--keep FILE]
 

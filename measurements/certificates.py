@@ -1,11 +1,11 @@
-"""How many optima are certified by formulas, and what the check of a certificate costs.
+"""Share of optima certified by formulas, and the cost of checking a certificate.
 
     python measurements/certificates.py [--seeds N] [--seconds S] [--cases PROBLEM:PRESET[:OBJECTIVE] ...]
 
-Prints one JSON document. A row is a preset and an objective (all of the problem where none is named): N instances
+Prints one JSON document. A row is a preset and an objective (all of the problem if none is named): N instances
 (seeds 0, 1, ...; default 10), each certified with at most S wall seconds (default 60) for the plan and for each proof.
 "check" is the CPU time of `mlsched check` in a process that has loaded what it needs: judge, translation and proof.
-What was not certified is named with its reason.
+Uncertified cases are listed with their reason.
 """
 
 from __future__ import annotations

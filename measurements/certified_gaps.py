@@ -1,11 +1,11 @@
-"""Gaps of task graphs: what prices certify, beside what CP-SAT says of its own plans.
+"""Gaps of task graphs certified by prices, next to CP-SAT's own gaps.
 
     python measurements/certified_gaps.py [--seeds N] [--seconds S] [--presets NAME ...] [--objectives NAME ...]
 
 Prints one JSON document. A row is an objective and a preset: N instances (seeds 0, 1, ...; default 10). The plan is
 that of CP-SAT after at most S wall seconds (default 10), and so is its bound ("CP-SAT says": the gap between the two,
 in the mean and at most). "certified": the gap that prices certify for the same plan, in the mean and at most; "no gap":
-how often that is none, so that the plan is certified to be the best. "prove" and "check": CPU seconds at most, of the
+how often it is 0, so that the plan is certified to be the best. "prove" and "check": CPU seconds at most, of the
 prover and of `mlsched check` without the start of Python. "kB zipped": of the prices, at most.
 """
 

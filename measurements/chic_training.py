@@ -1,4 +1,4 @@
-"""What the reward of Chic's trainings is made of while they run, and what each of them comes to.
+"""Components of the reward during Chic's trainings, and the result of each training.
 
     python measurements/chic_training.py DIR [--json]
 
@@ -14,7 +14,7 @@ rate (named as in choose_weights.py), anything else for trials. Tables:
   comes to, one by one: against uniform-random actions of the same kind and against the same network before training,
   and the last policy of the training against uniform-random actions, paired by sequence; intervals are over sequences.
   In the rows that name a number of seeds, three or more, they are over training seeds, where these are one cluster.
-- `rates`: the weights that come with mlsched for an arrival rate, and those trained once at 1.8 jobs per hour, on 30
+- `rates`: the weights of the package for an arrival rate, and those trained once at 1.8 jobs per hour, on 30
   test sequences of that rate (Figure 4(c)).
 - `cost`: CPU time of an iteration, with its share of a validation, as the networks are at the beginning and at the end.
 """

@@ -1,4 +1,4 @@
-"""Choose the weights that come with mlsched from trainings with several seeds, and write them into the package.
+"""Choose the shipped weights among trainings with several seeds, and write them into the package.
 
     python measurements/choose_weights.py DIR [POLICY ...]
 

@@ -1,4 +1,4 @@
-"""Random evictions under Kueue's fair sharing, against all victim sets that some order allows (section 3.1).
+"""Random evictions under Kueue's fair sharing compared with all victim sets allowed in some order.
 
     python measurements/fair_evictions.py [--evictions 2000] [--seed 1]
 

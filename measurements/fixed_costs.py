@@ -1,8 +1,8 @@
-"""What a call costs beside its work: CPU of whole processes that read a file, print help, ask a rule or a solver.
+"""Fixed cost of a call: CPU of processes that read a file, print help, or call a rule or a solver.
 
     python measurements/fixed_costs.py [--before CHECKOUT] [--repeat 5] [--seed 81]
 
-Prints one JSON document: per call, the CPU seconds (user and system) of a process of its own, the least of `--repeat`,
+Prints one JSON document: per call, the CPU seconds (user and system) of its own process, the least of `--repeat`,
 and as multiples of the calibration load, taken in between. `--before`: another checkout of mlsched, measured in
 alternation with this one; the ratio is then this one's time by its.
 """

@@ -1,9 +1,9 @@
-"""Whether a forged folder of any kind is ever accepted, and what its check takes.
+"""Search for forged certificate folders that `mlsched check` accepts, and the cost of their checks.
 
     python measurements/forged.py [--folders N] [--seed N] [--time-limit S]
 
 Prints one JSON document. N folders (default 5,000) are genuine ones that `tests/forgery.py` has changed in one or two
-ways, hashes made anew: certificates of tiny instances (logic and dual, two of each problem), of whole fronts and of a
+ways, with new hashes: certificates of tiny instances (logic and dual, two of each problem), of whole fronts and of a
 front's points, and references of a log with and without pauses. A process checks each by `mlsched check`, with a time
 limit of S wall seconds (default 1.5). "accepted falsely": the check passed, and brute force, or the genuine references,
 say that the claim is false. "no line": the command printed a traceback, a character that is not printable, or more than

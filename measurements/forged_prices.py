@@ -1,4 +1,4 @@
-"""Whether trees of prices ever prove what is false.
+"""Search for trees of prices that prove a false bound.
 
     python measurements/forged_prices.py [--certificates N] [--claims N] [--problems P ...] [--seed N]
 

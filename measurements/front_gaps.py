@@ -1,4 +1,4 @@
-"""Fronts of task graphs: how far from every plan prices certify their points.
+"""Certified distance of the points of task-graph fronts from the optimum.
 
     python measurements/front_gaps.py [--seeds N] [--seconds S] [--presets NAME ...] [--objectives FIRST SECOND]
 

@@ -1,4 +1,4 @@
-"""CPU time and solves of complete fronts: mlsched on both backends, and pyaugmecon 2 where it can do them.
+"""CPU time and solves of complete fronts: mlsched with two backends, and pyaugmecon 2.
 
     python measurements/fronts.py [--pyaugmecon-python PYTHON] [--large] [--only TEXT] [--json]
 

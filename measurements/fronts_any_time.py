@@ -1,4 +1,4 @@
-"""Fronts of task graphs (total_jct, traffic) within a time limit, beside a plain epsilon loop with CP-SAT.
+"""Fronts of task graphs (total_jct, traffic) within a time limit, next to a plain epsilon loop with CP-SAT.
 
     python measurements/fronts_any_time.py [--limits 10 60] [--only TEXT] [--json]
 

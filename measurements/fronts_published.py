@@ -1,4 +1,4 @@
-"""Solves that the published fronts of Kirlik and Sayin (2014) take, all reproduced point by point (CP-SAT).
+"""Solves that CP-SAT needs for the published fronts of Kirlik and Sayin (2014), reproduced point by point.
 
     python measurements/fronts_published.py [--only TEXT] [--json]
 

@@ -1,4 +1,4 @@
-"""Figure 9 of the Harmony paper: how far predicted speeds are off, of the reward model that ships and of LIF's models.
+"""Figure 9 of the Harmony paper: prediction errors of the shipped reward model and of LIF's models.
 
     python measurements/harmony_errors.py [--interference pairwise] [--rounds 5]
 

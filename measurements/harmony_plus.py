@@ -1,8 +1,8 @@
-"""Harmony-plus against the proven optimum and every rule, one question at a time.
+"""Harmony-plus compared with the proven optimum and every rule, one question at a time.
 
     python measurements/harmony_plus.py [--parts gaps,time,other] [--seeds 60] [--keep FILE] [--only SIZE,...]
 
-Sizes are frozen presets: 6x5, 10x8-contended, rack-30x10; seeds 0, 1, ... that no training has seen (its questions are
+Sizes are frozen presets: 6x5, 10x8-contended, rack-30x10; seeds 0, 1, ... apart from all training (its questions are
 drawn from streams of their own). Prints one JSON document with tables:
 
 - "gaps": by how many percent a value is below the optimum (below the best bound where the optimum is not proven within
@@ -15,9 +15,9 @@ drawn from streams of their own). Prints one JSON document with tables:
   was fitted to a history there, the network as it ships; 20 instances per row, those of `placement_gaps.py`, whose file
   of optima may be given (--optima);
 - "time": CPU time of an answer by `mlsched.solve`, against the exact solver's in the same process, its search for a
-  start included. --timed: on so many of the instances.
+  start included. --timed: on that many instances.
 
---keep: a file of bounds and values for another time.
+--keep: a file of bounds and values for later runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Harmony-plus with jobs arriving, under interference that was measured: Gavel's pairs of jobs that share a GPU.
+"""Harmony-plus with arriving jobs under interference measured by Gavel on GPUs shared by two jobs.
 
     python measurements/harmony_plus_gavel.py --gavel FILE [--gpu v100] [--workloads 4] [--jobs 60] [--load 0.6]
 

@@ -1,4 +1,4 @@
-"""Harmony-plus with jobs arriving: how much of what exact placement gains it recovers.
+"""Harmony-plus with arriving jobs: the share of exact placement's gain that it recovers.
 
     python measurements/harmony_plus_online.py [--seeds SEEDS ...] [--runs FILE]
 

@@ -1,4 +1,4 @@
-"""Harmony's run at 30 machines (Section VI-C), with a policy trained for them, beside harmony-plus as it ships.
+"""Harmony at 30 machines (Section VI-C) with a policy trained for them, next to the shipped harmony-plus.
 
     python measurements/harmony_rack.py [--seeds 5] [--folder FOLDER]
 

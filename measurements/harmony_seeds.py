@@ -1,4 +1,4 @@
-"""A trained policy for placement beside itself before training, rules and exact placement, on unseen workloads.
+"""A trained placement policy compared with its untrained network, rules and exact placement on unseen workloads.
 
     python measurements/harmony_seeds.py [harmony|harmony-plus] [--workloads 10] [--jobs 60] [--weights DIR]
 

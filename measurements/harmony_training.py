@@ -1,15 +1,14 @@
-"""Harmony trained under its techniques and without them (Table II), and with other networks (Figure 10).
+"""Harmony trained with and without its techniques (Table II), and with other networks (Figure 10).
 
     python measurements/harmony_training.py [--variants NAME ...] [--seeds 0,1] [--iterations N] [--set KEY=VALUE ...]
         [--workloads N] [--jobs N] [--folder FOLDER]
 
 Each variant is trained (`mlsched train harmony`, --set for all of them) and then runs unseen workloads with uniform
 arrivals, beside its own untrained self, tasks on random servers and the paper's baselines. Prints one JSON document:
-"policies", a row a training: average completion time, and by how many percent it is below each of the others, paired
-by workload; "variants", a row each: completion time, and by how many percent it is above that of the full recipe,
-paired by seed and workload; "claims", the paper's with their verdicts, on the first seed's trainings. Intervals: 95 %,
-Student's t. --folder keeps weights and checkpoints, and trains only
-what is not there.
+"policies", one row per training: average completion time, and by how many percent it is below each of the others,
+paired by workload; "variants", a row each: completion time, and by how many percent it is above that of the full
+recipe, paired by seed and workload; "claims", the paper's with their verdicts, on the first seed's trainings.
+Intervals: 95 %, Student's t. --folder keeps weights and checkpoints, and trains only what is not there.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What a hint changes, at fixed work: it must never cost.
+"""Effect of a hint on an exact search at fixed work: it must never cost.
 
 python measurements/hints.py [--draws N] [--seed N] [--keep FILE] [--part I/N] [--json]
 
 A draw is an instance, an exact solver, an objective, a work limit and a hint: the plan of a rule, or of an exact
-solver with another seed and as little work or twenty times as much. The answer is held against the hint, against
+solver with another seed and as little work or twenty times as much. The answer is compared with the hint, against
 every warm-start rule, and against the answer without a hint within the same work (CP-SAT's deterministic seconds, or
 branch-and-bound nodes), as the ratio of the two values: below 1 where the hint helps.
 
 Draws are numbered; those that count are the first N of which a clock decided nothing. `--keep` appends each to a file
-of JSON lines as it ends, and takes those that are there as done: an interrupted run goes on. With `--part I/N` a run
+of JSON lines as it ends, and takes those that are there as done: an interrupted run resumes. With `--part I/N` a run
 makes only the numbers I, I + N, ... (from 0), so that several runs share the work of one file; the summary is then
 of a run without it.
 """

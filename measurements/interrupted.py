@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments of every command that takes long: its status, its words, and the files that it leaves.
+"""Ctrl-C at random moments of every long command: exit status, message, and the remaining files.
 
     python measurements/interrupted.py [--times N] [--seconds S] [--commands NAME ...] [--seed N]
 

@@ -1,10 +1,10 @@
-"""What it costs to ask a foreign rule: its copy of the instance in a simulation, and a process of its own per call.
+"""Cost of calling a user's rule: copies of instances in a simulation, and one process per call.
 
     python measurements/isolation.py
 
 Prints one JSON document. `copy`: CPU microseconds per decision of a whole run (world, rule, judge) of a rule of
 mlsched, and of what guards a foreign rule, over the same instances: the copy, and a look at it afterwards. `call`:
-milliseconds of one `solve` in this process and in a process of its own: the least and the median of many calls.
+milliseconds of one `solve` in this process and in its own process: the least and the median of many calls.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""CPU seconds of `judge` on large states: of Kueue with nodes, a cohort or a topology, of KAI and of Kubernetes.
+"""CPU seconds of `judge` on large states of Kueue (nodes, a cohort or a topology), KAI and Kubernetes.
 
     python measurements/judge_speed.py [--nodes 4000] [--workloads 1000] [--pods 100000] [--only NAME] [--rule]
 
-Each state is written to a file, and a process of its own judges it by the command. Every node has 8 GPUs; a job waits
+Each state is written to a file, and its own process judges it by the command. Every node has 8 GPUs; a job waits
 that needs evictions. --rule lets the state's own scheduler decide.
 """
 

@@ -1,4 +1,4 @@
-"""Whether anything survives a killed `mlsched certify`: processes, or temporary files.
+"""Processes and temporary files that survive a killed `mlsched certify`.
 
     python measurements/killed.py [--times N] [--seconds S] [--patience S]
 

@@ -1,4 +1,4 @@
-"""Make the sample traces of the public traces that ship with the package: a few hundred drawn jobs in each's format.
+"""Make the shipped sample traces: a few hundred random jobs in the format of each public trace.
 
     python measurements/make_samples.py
 

@@ -1,10 +1,10 @@
-"""What an outside library learns in the environment of task graphs, beside a rule, above the proven optimum.
+"""Gap to the proven optimum that an outside library learns in the environment of task graphs, next to a rule.
 
     python measurements/maskable_ppo.py [--steps N] [--held-out N]
 
-Runs examples/train_maskable_ppo.py: MaskablePPO of sb3-contrib, trained for so many steps, and `srpt` on instances that
-it has not seen, each above the optimum in percent: the mean, and the largest. Prints one JSON document, with the CPU
-seconds of the training. Needs sb3-contrib; another version of it or of torch learns something else.
+Runs examples/train_maskable_ppo.py: MaskablePPO of sb3-contrib, trained for that many steps, and `srpt` on instances
+that it has not seen, each above the optimum in percent: the mean, and the largest. Prints one JSON document, with the
+CPU seconds of the training. Needs sb3-contrib; another version of it or of torch learns something else.
 """
 
 from __future__ import annotations

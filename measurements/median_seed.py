@@ -1,4 +1,4 @@
-"""Which seed of a preset shows a rule's median gap to the optimum, so that an example is neither lucky nor unlucky.
+"""The seed of a preset with a rule's median gap to the optimum, for examples that are typical.
 
     python measurements/median_seed.py PROBLEM PRESET RULE [--exact NAME] [--seeds N]
 

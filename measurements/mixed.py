@@ -1,4 +1,4 @@
-"""Whether a mixed integer model ever gets a wrong status, optimum or front.
+"""Search for mixed integer programs with a wrong status, optimum or front.
 
     python measurements/mixed.py [--programs N] [--seed N]
 

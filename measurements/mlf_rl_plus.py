@@ -1,16 +1,16 @@
-"""MLF-RL-plus against the best preemptive rules, on workloads that no training has seen.
+"""MLF-RL-plus compared with the best preemptive rules on unseen workloads.
 
     python measurements/mlf_rl_plus.py [--weights DIR] [--seeds N] [--jobs N] [--loads X ...] [--rows LABEL ...]
         [--against LABEL ...] [--keep FILE] [--limit SECONDS]
 
 The world, the workloads and the pause cost are those of `mlsched reproduce mlfs`. DIR holds files
 mlf-rl-plus-SEED.safetensors as `mlsched train mlf-rl-plus --seed SEED` writes them; each is a row, "MLF-RL-plus" is
-their mean. Without it, the weights that come with mlsched are measured. "its order alone": on the hosts that the others
-have; "few nodes": the others on its hosts. "by time left x size^e": MLF-RL-plus with the weights of that order in place
-of learned ones, the size being the job's share of the cluster; e = 0 is "srpt by time", e = 1 "srpt by area". --rows:
-these rows alone; --against: rows whose mean completion time all are held against. FILE keeps every run; the same
-command goes on where it was. Prints one JSON document; a cell is the mean over workloads, with half of its 95 %
-interval (Student's t; percentages are of the same workload).
+their mean. Without it, the weights of the package are measured. "its order alone": on the hosts that the others have;
+"few nodes": the others on its hosts. "by time left x size^e": MLF-RL-plus with the weights of that order in place of
+learned ones, the size being the job's share of the cluster; e = 0 is "srpt by time", e = 1 "srpt by area". --rows:
+these rows alone; --against: rows whose mean completion time all are compared with. FILE keeps every run; the same
+command resumes. Prints one JSON document; a cell is the mean over workloads, with half of its 95 % interval (Student's
+t; percentages are of the same workload).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands between MLF-RL-plus and the lower bound: transfers, overuse, the shape of nodes, or the order of jobs.
+"""Causes of MLF-RL-plus' distance from the lower bound: transfers, overuse, node shape, or the order of jobs.
 
     python measurements/mlf_rl_plus_limits.py [--workloads 4] [--jobs 40] [--loads 2 3] [--rounds 200] [--weights FILE]
 

@@ -1,9 +1,9 @@
-"""The evaluation of MLFS at loads at which jobs wait, run by run: `mlsched reproduce mlfs` that can be interrupted.
+"""The evaluation of MLFS at loads with queues, run by run: a resumable `mlsched reproduce mlfs`.
 
     python measurements/mlfs_evaluation.py [--seeds N] [--few N] [--jobs N] [--loads X ...] [--keep FILE]
                                            [--limit SECONDS]
 
-FILE keeps every run; the same command goes on where it was. After --limit CPU seconds it ends. Prints the report's JSON
+FILE keeps every run; the same command resumes. After --limit CPU seconds it ends. Prints the report's JSON
 document, which is that of `mlsched reproduce mlfs --seeds N --jobs N --load X ... --json`. With --few, lower loads and
 schedulers outside the main comparison have only so many workloads, and the latter run at the highest load only.
 """

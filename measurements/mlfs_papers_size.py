@@ -1,4 +1,4 @@
-"""Figure 4 of MLFS at the paper's size, run by run, so that an interrupted measurement goes on where it was.
+"""Figure 4 of MLFS at the paper's size, run by run, so that an interrupted measurement resumes.
 
     python measurements/mlfs_papers_size.py [--loads 2 3] [--only POLICY ...] [--keep DIR] [--limit SECONDS] [--report]
 

@@ -1,11 +1,11 @@
-"""What each part of MLF-H brings at a fixed order of jobs, and what each order brings at fixed hosts.
+"""Effect of each part of MLF-H at a fixed order of jobs, and of each order at fixed hosts.
 
     python measurements/mlfs_parts.py [--seeds N] [--jobs N] [--loads X ...] [--keep FILE] [--limit SECONDS]
 
 The world, the workloads and the pause cost are those of `mlsched reproduce mlfs`. "Parts": jobs in order of the least
 work left, on hosts as list rules choose them; then with MLF-H's ideal hosts, its threshold and its relief, each alone
 and all together. "Orders": the order changes, on hosts as list rules choose them. Both where a placed job holds its
-nodes (held) and where every iteration queues anew. FILE keeps every run; the same command goes on where it was. Prints
+nodes (held) and where every iteration queues again. FILE keeps every run; the same command resumes. Prints
 one JSON document with the two tables; a cell is the mean over workloads, with half of its 95 % interval.
 """
 

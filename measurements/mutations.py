@@ -1,4 +1,4 @@
-"""How many small changes of a judge, a replay check, a translation or the checker of proofs its own tests notice.
+"""Share of small changes of judges, replay checks, translations and checkers that their own tests notice.
 
 The numbers of research/notes/mutations.md.
 

@@ -1,4 +1,4 @@
-"""FIFO over Philly's jobs and over Muri's: jobs per CPU second, beside what was measured of two published simulators.
+"""FIFO on the jobs of Philly and Muri: jobs per CPU second, next to two published simulators.
 
     python measurements/other_simulators.py [--philly FILE] [--muri FILE] [--limit N]
 

@@ -1,4 +1,4 @@
-"""How far every exact solver goes beyond a short time limit on the largest presets.
+"""Overrun of a short time limit by every exact solver on the largest presets.
 
     python measurements/overrun.py [--limits S ...] [--cases PROBLEM:PRESET:OBJECTIVE ...] [--solvers NAME ...]
 

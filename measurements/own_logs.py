@@ -1,9 +1,9 @@
-"""Logs of operators: what reading a million rows takes, and how far the log's own cluster was from the bound.
+"""Operators' logs: the cost of reading a million rows, and the distance of the log's own cluster from the bound.
 
     python measurements/own_logs.py reading [--rows 1000000]
     python measurements/own_logs.py as-logged [--limit JOBS]
 
-Prints one JSON document. `reading`: CPU seconds and megabytes of a process of its own that reads generated logs of so
+Prints one JSON document. `reading`: CPU seconds and megabytes of its own process that reads generated logs of so
 many rows: an own CSV of 13 columns with dates, sacct's output of 14 columns, the Standard Workload Format, and an
 original Philly log. Targets: 30 CPU s and 2 GB for a million rows. `as-logged`: Alibaba's pods of 2023 (`default` and
 `gpushare100`, their `scheduled_time`) on all 1,523 nodes, in ticks of a second: the log itself beside eight rules, each

@@ -1,4 +1,4 @@
-"""How often comparisons of two solvers err, and the verdicts of the rules before and after the paired statistic.
+"""Error rates of comparisons of two solvers, before and after the paired statistic.
 
     python measurements/paired.py [--draws 4000] [--before 1000]
 

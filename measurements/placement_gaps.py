@@ -1,4 +1,4 @@
-"""How far every placement rule is below the proven optimum, over contention: synthetic interference and Gavel's.
+"""Gap of every placement rule to the proven optimum by contention, with synthetic interference and Gavel's.
 
     python measurements/placement_gaps.py [--seeds N] [--work W] [--gavel FILE] [--only KIND,...] [--optima FILE]
 

@@ -1,4 +1,4 @@
-"""Figure 8 of the Harmony paper and its claims, at any size, with the runs kept so that none is made twice.
+"""Figure 8 of the Harmony paper and its claims, at any size, with kept runs.
 
     python measurements/placement_online.py [--seeds SEEDS ...] [--few N] [--quick] [--runs FILE]
 
@@ -8,7 +8,7 @@ and without the rack, on which only baselines and trained policies run. Prints o
 ("figure1", "figure8", "parts", "figure9 KIND"; "others": by how many percent exact placement is below each policy,
 reading by reading; "verdicts"), the experiment's interpretations, and its claims. --runs: a file of finished runs, a
 line each, by everything that sets a run but the code: after a change of a rule its lines must go. What was run before
-is taken from there, so that a rule is measured anew without the exact solver's runs, which are nearly all of the time.
+is taken from there, so that a rule is measured again without the exact solver's runs, which are nearly all of the time.
 """
 
 from __future__ import annotations

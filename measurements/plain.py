@@ -1,9 +1,9 @@
-"""The defaults against plain CP-SAT models: `mlsched.solve(instance, solver)` without options, and forty lines by hand.
+"""The defaults compared with plain CP-SAT models of forty lines.
 
     python measurements/plain.py [--problem P] [--preset NAME] [--seeds 1000-1009] [--limit SECONDS] [--objective O]
                                [--all] [--json]
 
-Each solve has a process of its own, forked from one in which everything is imported and the instance is made, and
+Each solve has its own process, forked from one in which everything is imported and the instance is made, and
 answers a small instance first. What counts are CPU seconds, those of its child processes included. Every plain plan is
 judged, and two proven optima must agree. Three demands of a preset's instances together:
 

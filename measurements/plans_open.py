@@ -1,4 +1,4 @@
-"""Plans of total_jct where nobody proves an optimum: `mlsched.solve(instance)` against a plain CP-SAT model.
+"""Plans of total_jct without a proven optimum: `mlsched.solve(instance)` and a plain CP-SAT model.
 
     python measurements/plans_open.py [--preset NAMES] [--seeds 7100-7129] [--limit 10] [--keep FILE] [--json]
 

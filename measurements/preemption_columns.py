@@ -1,4 +1,4 @@
-"""Preemption at scale: columns per node beside CP-SAT's joint model.
+"""Preemption at scale: columns per node, next to CP-SAT's joint model.
 
     python measurements/preemption_columns.py [--draws N] [--tes N ...] [--seconds S] [--nodes N] [--jobs N]
                                               [--without-cp-sat] [--keep FILE]

@@ -1,4 +1,4 @@
-"""FitGpp's decisions, Eq. 4 and the random fallback apart: on the clock, and on the generator's presets.
+"""FitGpp's decisions by Eq. 4 and by the random fallback: in simulations, and on the generator's presets.
 
     python measurements/preemption_decisions.py [--jobs N] [--seeds N] [--draws N]
 

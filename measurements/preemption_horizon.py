@@ -1,4 +1,4 @@
-"""What the score of FitGpp stands for: rules, scores and single victims against the proven optimum of whole runs.
+"""FitGpp's score in hindsight: rules, scores and single victims compared with proven optima of complete runs.
 
     python measurements/preemption_horizon.py [--cases N] [--brute N] [--rand N]
 

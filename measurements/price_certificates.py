@@ -1,14 +1,14 @@
-"""How many optima are certified by prices, what the proof costs, and what its check does.
+"""Share of optima certified by prices, and the cost of the proof and of its check.
 
     python measurements/price_certificates.py [--seeds N] [--seconds S] [--cases PROBLEM:PRESET[:OBJECTIVE] ...]
 
-Prints one JSON document. A row is a preset and an objective (all of the problem where none is named; the cases are all
-presets of quality, workers, preemption and placement where none is named): N instances (seeds 0, 1, ...; default 10).
+Prints one JSON document. A row is a preset and an objective (all of the problem if none is named; the cases are all
+presets of quality, workers, preemption and placement if none is named): N instances (seeds 0, 1, ...; default 10).
 The plan is that of the problem's default solver, with at most S wall seconds (default 120), which also is the limit
 of the proof. "prove" and "check" are CPU seconds: of the prover, given the plan; and of `mlsched check` in a process
 that has loaded what it needs, the interpretation of the files and the judge included. "nodes": of the tree. "kB
 zipped": of tree.json, by zlib. "gap": what is certified where optimality is not; the
-largest of the row. What was not certified at all is named with its reason.
+largest of the row. Uncertified cases are listed with their reason.
 """
 
 from __future__ import annotations

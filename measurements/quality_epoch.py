@@ -1,4 +1,4 @@
-"""CPU time of one whole SLAQ decision at 4,000 jobs x 16,000 cores: prediction, tables and allocation, side by side.
+"""CPU time of one complete SLAQ decision at 4,000 jobs x 16,000 cores: prediction, tables and allocation.
 
     python measurements/quality_epoch.py [--jobs N] [--cores N] [--width N] [--repeat N]
 

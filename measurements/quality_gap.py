@@ -1,4 +1,4 @@
-"""How far the rules are from the proven optimum of the total loss reduction.
+"""Gap of the rules to the proven optimum of the total loss reduction.
 
     python measurements/quality_gap.py [--count N]
 

@@ -1,4 +1,4 @@
-"""Why max-min beats the sum objective of SLAQ on the sum's own measures: rules against proven optima of whole runs.
+"""Max-min and SLAQ's sum objective on the sum's own measures: rules and proven optima of complete runs.
 
     python measurements/quality_horizon.py [--cases N] [--brute N] [--workloads N]
 

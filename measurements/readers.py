@@ -1,4 +1,4 @@
-"""Every reader, given changed files for some CPU minutes: does each end in an answer or in a refusal of one line?
+"""Every reader on randomly changed files: each must end in an answer or in a one-line refusal.
 
     python measurements/readers.py [--minutes M] [--seed N] [--keep FOLDER] [--json]
 

@@ -1,4 +1,4 @@
-"""How close the two sides of the best schedule of public logs are, and of what the gap of a policy is made.
+"""Distance between the two sides of the best schedules of public logs, and the causes of a policy's gap.
 
     python measurements/references.py make NAME... [--folder docs/results/references] [--moves N] [--cpu-limit S]
     python measurements/references.py table [--folder docs/results/references]

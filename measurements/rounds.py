@@ -1,4 +1,4 @@
-"""Rounds on GPU types: what programs cost, what rounding loses, and how far Gavel's policies are above the bound.
+"""Rounds on GPU types: cost of the programs, loss by rounding, and gaps of Gavel's policies to the bound.
 
     python measurements/rounds.py speeds [--jobs N] [--repeat N]
     python measurements/rounds.py rounding [--seeds N]

@@ -1,13 +1,13 @@
-"""What a world adds: Gavel's policies in its own rounds, and in the world of logs, which has nodes and prices.
+"""Gavel's policies in its own rounds, and in the simulator of logs with nodes and pause costs.
 
     python measurements/rounds_on_nodes.py [--only TRACE ...] [--policy SPEC ...] [--keep FILE]  (needs MLSCHED_DATA)
 
 The jobs of Gavel's traces on 8 V100s, 16 P100s and 24 K80s, by policy: percent by which the mean completion time is
 above one bound, of schedules that pause at will for nothing. From column to column one thing changes: Gavel's rounds of
-360 s; the world of logs with one node for each type, where GPUs that come free idle until the round ends, as they do
-there; where they start waiting jobs at once; nodes of 4 GPUs; 30 s a pause; and with these rounds of 120 s, and of
+360 s; the simulator of logs with one node for each type, where GPUs that come free idle until the round ends, as they
+do there; where they start waiting jobs at once; nodes of 4 GPUs; 30 s a pause; and with these rounds of 120 s, and of
 1,080 s. Policies are as meant in both worlds (types with fewer GPUs than a job needs get no share of it). Two rules of
-the world of logs, which are asked at events, stand below. Every run passes its replay. Prints one JSON document.
+the simulator of logs, which are asked at events, stand below. Every run passes its replay. Prints one JSON document.
 --keep: rows are written to a file as they are made, and read from there where they have been.
 """
 

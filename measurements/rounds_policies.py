@@ -1,11 +1,11 @@
-"""Policies in Gavel's rounds, side by side: how far above the bounds, with and without a price of pauses.
+"""Policies in Gavel's rounds: gaps to the bounds, with and without a pause cost.
 
     python measurements/rounds_policies.py [--only TRACE ...] [--policy SPEC ...] [--keep FILE]  (needs MLSCHED_DATA)
     python measurements/rounds_policies.py --times
 
 Gavel's policies, AlloX, Shockwave, Sia, the bound's own program and a list of our own, on the traces of Gavel and
 Shockwave that are given; pauses cost nothing, or 20 s of the steps of a job that did not run in the round before. Both
-runs are held against the same bounds: of every schedule that pauses at will for nothing. Prints one JSON document.
+runs are compared with the same bounds: of every schedule that pauses at will for nothing. Prints one JSON document.
 --keep: rows are written to a file as they are made, and read from there where they have been.
 --times: CPU seconds of whole simulations of 460 jobs on 128 GPUs.
 """

@@ -1,8 +1,8 @@
-"""Whether two checkouts of mlsched run random logs alike, row by row.
+"""Equality of two checkouts of mlsched on random logs, row by row.
 
     python measurements/same_rows.py OTHER [--first SEED] [--count LOGS] [--rules PER_LOG] [--only RULE]
 
-OTHER is the root of a checkout, the oracle. Each checkout runs the same logs in a process of its own. Logs have several
+OTHER is the root of a checkout, the oracle. Each checkout runs the same logs in its own process. Logs have several
 nodes and resources, gangs of equal and different tasks, partitions, types of nodes, GPU parts, graphs, priorities,
 pause costs, failures, time limits, estimates that are wrong, users and deadlines. A run is compared by its rows, nodes,
 GPUs, scheduling events and decisions, by the figures of a window of time, or by the error that it ends with. Prints one

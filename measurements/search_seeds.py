@@ -1,4 +1,4 @@
-"""A job shop by `cp-sat` and by a plain CP-SAT model, seed by seed of the search: chance or cause?
+"""A job shop by `cp-sat` and by a plain CP-SAT model for several seeds: chance or cause.
 
     python measurements/search_seeds.py ft20.txt [--seeds 0-14]
 

@@ -1,4 +1,4 @@
-"""CPU time of the preemption world through the public API: 2^16 jobs on 84 nodes, calibration Z.
+"""CPU time of the preemption simulator through the public API: 2^16 jobs on 84 nodes, calibration Z.
 
     python measurements/simulation_speed.py [--jobs N] [--repeat N]
 

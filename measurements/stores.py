@@ -1,4 +1,4 @@
-"""Stores of many rows: CPU and memory of a report, and the efficiency of two workers of `mlsched bench`.
+"""Large result stores: CPU and memory of a report, and the efficiency of two workers of `mlsched bench`.
 
     python measurements/stores.py reports [--before CHECKOUT] [--rows 100000]
     python measurements/stores.py workers [--instances 200]

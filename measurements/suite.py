@@ -1,4 +1,4 @@
-"""CPU seconds of the test suite, by folder and by test: what `pytest --durations` says of a clock on the wall.
+"""CPU seconds of the test suite by folder and by test.
 
     python measurements/suite.py [--slowest 30] [PATH ...]
 

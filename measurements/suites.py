@@ -1,4 +1,4 @@
-"""What the suites that ship hold and cost: calls, proven optima and CPU seconds.
+"""Content and cost of the shipped suites: calls, proven optima and CPU seconds.
 
     python measurements/suites.py exact scale [--folder FOLDER] [--json]
 

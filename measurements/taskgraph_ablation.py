@@ -1,4 +1,4 @@
-"""What each step of the exact search for total_jct is worth: the search without it, on seeds not used to find it.
+"""Effect of each step of the exact search for total_jct, by leaving it out on fresh seeds.
 
     python measurements/taskgraph_ablation.py --preset six-replicas --seeds 1020-1039
     python measurements/taskgraph_ablation.py --preset eight-replicas --seeds 1000-1007 --without counts annealing

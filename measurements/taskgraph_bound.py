@@ -1,4 +1,4 @@
-"""How far policies are from what any scheduler could do on a trace: gaps to the lower bound, and the bound's parts.
+"""Gaps of policies to the lower bound on a trace, and the parts of the bound.
 
     python measurements/taskgraph_bound.py parts [--trace FILE] [--nodes 50 75 100 309] [--limit N]
     python measurements/taskgraph_bound.py gaps [--limit 2000] [--nodes ...] [--runs fifo ...] [--keep FILE]

@@ -1,4 +1,4 @@
-"""What it costs to build a model: ours against one written by hand for CP-SAT, and against PyJobShop's.
+"""Cost of building a model: mlsched's, a hand-written CP-SAT model, and PyJobShop's.
 
     python measurements/taskgraph_build.py [--pyjobshop-python PYTHON]
 

@@ -1,4 +1,4 @@
-"""How much the two engines of task graphs differ where they need not agree: nodes are shared and jobs queue.
+"""Differences between the two engines of task graphs if nodes are shared and jobs queue.
 
     python measurements/taskgraph_engines.py [--seeds N] [--jobs N] [--rules RULE ...]
 

@@ -1,4 +1,4 @@
-"""Task graphs to optimality: random presets, and the published optima of STG, PSPLIB and the job shop.
+"""Optimal task graphs: random presets, and the published optima of STG, PSPLIB and the job shop.
 
     python measurements/taskgraph_exact.py presets --seeds 8
     python measurements/taskgraph_exact.py published --data ../shared

@@ -1,4 +1,4 @@
-"""How far the rules of task graphs are from the proven optimum on small horizons, objective by objective.
+"""Gaps of task-graph rules to the proven optimum on small horizons, for each objective.
 
     python measurements/taskgraph_gaps.py [--seeds N] [--fronts N] [--tables loose tight front] [--rules NAME ...]
 

@@ -1,4 +1,4 @@
-"""What pauses cost, and where the ranking of rules turns; and on how many nodes jobs sit.
+"""Cost of pauses and the ranking of rules by pause cost, and the number of nodes per job.
 
     python measurements/taskgraph_pausing.py prices [--limit 2000] [--costs 0 30 120 300] [--runs fifo ...] [--keep F]
         [--up-to tiresias=120]

@@ -1,4 +1,4 @@
-"""The rules of task graphs on the clock: on a synthetic load, on public traces, and against proven optima.
+"""Task-graph rules in simulations on a synthetic load and public traces, and against proven optima.
 
     python measurements/taskgraph_rules.py [--jobs N] [--seeds N]
 

@@ -1,4 +1,4 @@
-"""CPU time of the iteration engine of task graphs: a whole trace as gangs, and the cost of a decision as jobs grow.
+"""CPU time of the iteration engine: a complete trace as gangs, and the cost of a decision by number of jobs.
 
     python measurements/taskgraph_speed.py whole [--trace FILE] [--cluster 309x(8gpu)] [--runs fifo ...]
         [--days 42 49] [--limit 10000] [--pool] [--scheduling-events interval:1]
@@ -14,7 +14,7 @@ log(CPU seconds per decision) against log(jobs), by least squares. `overload`: s
 or 5 GPUs, 2,474 in all, with usage drawn every hour (see `synthetic`). Runs are made in this process, one after
 another; the CPU time is the run's alone, without reading, replay and summary. How fast the machine is just then, in CPU
 seconds of a fixed load (`calibration_seconds`), is measured before and after each run, the smaller counts; jobs per
-load are what other machines can be held against.
+load are what other machines can be compared with.
 """
 
 from __future__ import annotations

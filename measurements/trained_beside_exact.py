@@ -1,4 +1,4 @@
-"""Trained policies beside the exact answer: CPU time of an answer of either, and how far the policy's value is from it.
+"""Trained policies next to exact answers: CPU time of an answer, and the gap of the policy's value.
 
     python measurements/trained_beside_exact.py [--seeds 5] [--limit 20]
 

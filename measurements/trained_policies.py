@@ -1,8 +1,8 @@
-"""Trained policies against what they must beat: paired over unseen sequences and training seeds.
+"""Trained policies compared with their baselines, paired over unseen sequences and training seeds.
 
     python measurements/trained_policies.py [--weights DIR] [--rates 1.8,2.7] [--sequences 30] [--small 6] [--json]
 
-DIR holds POLICY-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
+DIR holds POLICY-SEED.safetensors files as `mlsched train` writes them; without it, the weights of the package
 are measured. Test sequences have the seeds 0, 1, ...: no training and no validation has seen them. For every policy:
 the average completion time (ACT), and by how many percent it is below that of others on the same sequences: a policy's
 ACT on a sequence is the mean over its training seeds, the interval (95 %, Student's t) is over sequences. "before

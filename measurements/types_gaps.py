@@ -1,4 +1,4 @@
-"""How far rules are from the best on nodes of three types of GPUs: those that see rates, and those that do not.
+"""Gaps of rules on nodes of three GPU types, with and without knowledge of rates.
 
     python measurements/types_gaps.py [--jobs N] [--load X] [--seed N]
 

@@ -1,4 +1,4 @@
-"""Decisions of Kueue, KAI and kube-scheduler from their own test tables, against the programs here and the judge.
+"""Test tables of Kueue, KAI and kube-scheduler, compared with mlsched's copies and the judge.
 
     python measurements/upstream.py [FOLDER] [--system kueue|kai|kube] [--verdicts] [--json]
 

@@ -1,4 +1,4 @@
-"""What the verdicts of the experiments would be by means alone, and why intervals say something else.
+"""Verdicts of the experiments by means only, compared with verdicts by intervals.
 
     python measurements/verdict_changes.py
 

@@ -1,4 +1,4 @@
-"""How often the experiments' verdicts err: firm ones where nothing is to be found, intervals that miss what is there.
+"""Error rates of the experiments' verdicts: false firm verdicts, and intervals that miss the truth.
 
     python measurements/verdicts.py [--draws N]
 

@@ -1,4 +1,4 @@
-"""CPU seconds and memory of whole logs, each run in a process of its own: load, run, summary and replay.
+"""CPU seconds and memory of complete logs, one process per run: load, run, summary and replay.
 
     python measurements/whole_logs.py [--limit N] [--only TEXT] [--root CHECKOUT] [--spare]
 

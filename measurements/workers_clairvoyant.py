@@ -1,4 +1,4 @@
-"""The clairvoyant optimum of the frozen horizons: how many are proven within a limit of CPU time, and at what effort.
+"""The clairvoyant optimum of the frozen horizons: number proven within a CPU limit, and the effort.
 
     python measurements/workers_clairvoyant.py [--jobs 6 8 10] [--seeds N] [--seconds S] [--rules NAME ...]
 

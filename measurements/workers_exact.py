@@ -1,4 +1,4 @@
-"""One-shot allocation of workers and PSs: rules against the optimum, and exact answers and rules in CPU seconds.
+"""One-shot allocation of workers and PSs: gaps of rules, and CPU seconds of rules and exact solvers.
 
     python measurements/workers_exact.py [--seeds N] [--only gaps,exact,rules,plain,fits,measured] [--pollux ARCHIVE]
         [--json]

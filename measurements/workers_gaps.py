@@ -1,4 +1,4 @@
-"""How far every rule is from the clairvoyant optimum, in one table: mean gap of total completion time, percent.
+"""Gap of every rule to the clairvoyant optimum: mean gap of total completion time in percent.
 
     python measurements/workers_gaps.py [--jobs N] [--sequences N] [--columns 1.8,2.7,5.4,1.8:never,2.7:never]
         [--time-limit S] [--json]

@@ -1,4 +1,4 @@
-"""Which solver for runs of workers: completion times over mixed loads, paired by sequence, and what decisions cost.
+"""Choice of a solver for runs of workers: completion times over mixed loads, and cost of decisions.
 
     python measurements/workers_runs.py [--share 1]
 

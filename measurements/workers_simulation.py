@@ -1,4 +1,4 @@
-"""Microseconds per decision of the batched workers world, a 64-32-4 network's forward pass included.
+"""Microseconds per decision of the batched workers simulator, with the forward pass of a 64-32-4 network.
 
     python measurements/workers_simulation.py [--episodes N] [--jobs N] [--repeat N] [--json]
 

@@ -1,4 +1,4 @@
-"""What of a gap is not knowing the future, and what is deciding badly: rules, the best policy, and the best run known.
+"""Share of a gap due to the unknown future and to poor decisions: rules, the best policy, and the best run.
 
     python measurements/workers_stream.py [--preset NAME] [--short N] [--long N] [--cases N] [--brute N] [--slow N]
         [--courses N]
