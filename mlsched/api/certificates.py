@@ -17,6 +17,7 @@ from mlsched.certificates.by_prices import Dual
 from mlsched.certificates.checked import Checked
 from mlsched.certificates.claimed import Kind, claims_of
 from mlsched.certificates.prices.statement import statements
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
@@ -149,7 +150,7 @@ class _Certification:
         remaining, share = self.deadline.remaining(), FOR_GAP if "logic" in self.kinds else FOR_PROOF
         limit = Deadline(None if remaining is None else share * remaining)
         value, others = self._value(plan), list[Plan]()
-        callbacks: dict[str, Any] = {"progress": self.progress, "better": others.append}
+        callbacks: Data = {"progress": self.progress, "better": others.append}
         try:
             try:
                 trees, bound = prices.trees(self.instance, self.objective, value, limit, **callbacks)

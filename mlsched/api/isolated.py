@@ -29,6 +29,7 @@ import numpy as np
 
 from mlsched.api.guard import Guarded
 from mlsched.api.isolated_output import Output
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, SolverError, describe_exception, with_article
 from mlsched.core.request import Setup
@@ -202,7 +203,7 @@ def _json_number(value: object) -> object:
     raise TypeError(f"{with_article(type(value).__name__)} is not JSON data")
 
 
-def _answer_function(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
+def _answer_function(task: Data) -> Callable[[Any], Data]:
     """Return the function that answers all messages after the first, which configures it."""
     sys.path[:] = task["path"]
     os.chdir(task["folder"])
@@ -214,11 +215,11 @@ def _answer_function(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
     return (_answer_with_outcome if task["form"] == "solve" else _answer_with_plan)(pickle.loads(task["setup"]))
 
 
-def _answer_with_outcome(setup: Setup) -> Callable[[Any], dict[str, Any]]:
+def _answer_with_outcome(setup: Setup) -> Callable[[Any], Data]:
     """Return a function that answers (instance, limits, start) with an outcome."""
     from mlsched.api.calls import call_solver
 
-    def answer(message: Any) -> dict[str, Any]:
+    def answer(message: Any) -> Data:
         instance, limits, start = message
         outcome = call_solver(dataclasses.replace(setup.on(instance), limits=limits, start=start))
         return {
@@ -233,7 +234,7 @@ def _answer_with_outcome(setup: Setup) -> Callable[[Any], dict[str, Any]]:
     return answer
 
 
-def _answer_with_plan(setup: Setup) -> Callable[[Any], dict[str, Any]]:
+def _answer_with_plan(setup: Setup) -> Callable[[Any], Data]:
     """Return a function from (instance, rng, memory, return the memory) to the answer with a plan.
 
     Memory None: the function continues with its own memory.
@@ -243,7 +244,7 @@ def _answer_with_plan(setup: Setup) -> Callable[[Any], dict[str, Any]]:
     rule = as_rule(setup, starts=True)
     memory: list[Any] = [None]
 
-    def answer(message: Any) -> dict[str, Any]:
+    def answer(message: Any) -> Data:
         instance, rng, given_memory, return_memory = message
         plan, memory[0] = rule.call(instance, memory[0] if given_memory is None else given_memory[0], rng)
         return {"plan": _plan_document(setup.solver, instance, plan), "memory": memory[0] if return_memory else None}

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from mlsched.core import errors
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, RuleFailure, SolverError, with_article
 from mlsched.core.formulation import Outcome, Status, StoppedBy
@@ -158,7 +159,7 @@ class Isolated:
         self._keeper = _server.handshake(self._lines[1])
         self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
 
-    def ask(self, message: object, seconds: float | None) -> dict[str, Any]:
+    def ask(self, message: object, seconds: float | None) -> Data:
         """Send a message and return the answer.
 
         Args:
@@ -342,7 +343,7 @@ def _exchange(data: socket.socket, life: socket.socket, message: bytes, until: f
                 return bytes(answer[8:])
 
 
-def _parse_answer(answer: bytes) -> dict[str, Any] | None:
+def _parse_answer(answer: bytes) -> Data | None:
     """Return the JSON object of an answer, or None for anything else."""
     try:
         document = json.loads(answer) if len(answer) <= MAX_ANSWER_BYTES else None
@@ -361,7 +362,7 @@ def _plan(name: str, instance: Instance, data: object) -> Plan:
         raise SolverError(f"{name} returned an invalid {kind.kind}: {error}") from None
 
 
-def _reported_error(name: str, reply: dict[str, Any]) -> errors.MlschedError:
+def _reported_error(name: str, reply: Data) -> errors.MlschedError:
     """Return the error that an answer reports."""
     message = str(reply["message"])
     message = message if message.startswith(name) else f"{name} {message}"

@@ -14,6 +14,7 @@ from typing import Any
 from mlsched.api import saved_fronts, saved_results, saved_runs
 from mlsched.api.records import ANSWERS
 from mlsched.api.saved_fields import Fields
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError, with_article
 from mlsched.core.files import check_header
@@ -24,7 +25,7 @@ from mlsched.simulation import Run
 from mlsched.solvers.front import Front
 
 
-def document(thing: object, name: str, instance: Instance | None) -> dict[str, Any]:
+def document(thing: object, name: str, instance: Instance | None) -> Data:
     """Return the JSON object of a result, front or run; `name` is the file's, for messages."""
     if isinstance(thing, Result):
         return _with_header(Result, saved_results.document(thing, name, instance))

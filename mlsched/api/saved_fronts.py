@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from mlsched.api.saved_fields import Fields
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import IntArray
@@ -21,7 +22,7 @@ from mlsched.solvers.front.planned import judge, replayer, with_judged
 from mlsched.solvers.front.result import Box, Front, FrontStatus, boxes
 
 
-def document(front: Front, name: str) -> dict[str, Any]:
+def document(front: Front, name: str) -> Data:
     """Return the content of a front's file without kind and version; `name` is the file's, for messages."""
     if front.plans is not None and not all(isinstance(plan, Plan) for plan in front.plans):
         raise InvalidInput(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from mlsched.api.saved_fields import Fields
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.formulation import Status, StoppedBy
@@ -12,7 +13,7 @@ from mlsched.core.request import resolve_objective
 from mlsched.core.result import Evidence, Result, relative_gap
 
 
-def document(result: Result, name: str, instance: Instance | None) -> dict[str, Any]:
+def document(result: Result, name: str, instance: Instance | None) -> Data:
     """Return the content of a result's file without kind and version; `name` is the file's, for messages."""
     own_instance = result.instance if result.instance is not None else instance
     if own_instance is None or own_instance.hash != result.instance_hash:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from mlsched.api.saved_fields import Fields
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.record import Record, without_defaults_of
 from mlsched.simulation import Run, every_simulation, simulation
@@ -13,7 +14,7 @@ from mlsched.simulation.clock import Decision, Rule
 from mlsched.simulation.wake import Wake
 
 
-def document(run: Run) -> dict[str, Any]:
+def document(run: Run) -> Data:
     """Return the content of a run's file without kind and version."""
     return {
         "problem": run.simulation.problem,

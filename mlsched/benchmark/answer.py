@@ -9,7 +9,6 @@ import math
 import resource
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from mlsched.api import generate, solve
 from mlsched.api.confirm import with_confirmation
@@ -18,6 +17,7 @@ from mlsched.benchmark.calibration import calibrated
 from mlsched.benchmark.fronts import FrontTask
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.tasks import ANSWER_SEED, JUDGE, PUBLISHED, RowTask, Task
+from mlsched.core.aliases import Data
 from mlsched.core.clock import cpu_time
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName, describe_exception
@@ -209,7 +209,7 @@ def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, objec
     problem = registry().problem(task.problem)
     if result.status != "optimal" or result.plan is None or not isinstance(instance, problem.instance_type):
         return {}
-    hardness: dict[str, Any] = {"cases": problem.cases(instance, result.plan)}
+    hardness: Data = {"cases": problem.cases(instance, result.plan)}
     default = instance.objectives[0].name
     if (task.preset, task.solver, task.objectives[0]) == (RELAXED_PRESET, RELAXING_SOLVER, default):
         hardness["binding"] = _binding(task, instance, result.plan)
@@ -225,7 +225,7 @@ def _binding(task: Task, instance: Instance, plan: Plan) -> dict[str, bool]:
     """
     binding = {}
     objective, problem = instance.objectives[0], registry().problem(task.problem)
-    limits: dict[str, Any] = {"time_limit": task.time_limit, "seed": task.seed + ANSWER_SEED, "threads": 1}
+    limits: Data = {"time_limit": task.time_limit, "seed": task.seed + ANSWER_SEED, "threads": 1}
     for name, relaxed in problem.relaxations(instance).items():
         with contextlib.suppress(InvalidInput):
             better = solve(relaxed, problem.default, objective=objective.name, hint="none", **limits)

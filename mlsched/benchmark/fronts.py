@@ -11,6 +11,7 @@ from mlsched.benchmark.cases import Suite
 from mlsched.benchmark.integer_programs import read_program
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.tasks import PUBLISHED
+from mlsched.core.aliases import Data
 from mlsched.core.clock import cpu_time, utc_time
 from mlsched.core.errors import InvalidFile, SolverError
 from mlsched.core.machine import machine
@@ -49,7 +50,7 @@ class FrontTask:
         return PROBLEM, self.size, self.program_hash
 
     @property
-    def limits(self) -> dict[str, Any]:
+    def limits(self) -> Data:
         """Limits of the call; fronts are unlimited."""
         return {}
 

@@ -6,7 +6,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from mlsched.api import solve
 from mlsched.api.confirm import with_confirmation
@@ -16,6 +15,7 @@ from mlsched.benchmark.tasks import Task, tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.certificates.prices.statement import statements
 from mlsched.certificates.translation import translations
+from mlsched.core.aliases import Data
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import Contradiction, TooLarge
 from mlsched.core.registry import registry
@@ -34,7 +34,7 @@ def gather(
     work: float,
     proofs: float | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> dict[str, Any]:
+) -> Data:
     """Add missing entries of the tasks to the collection, and return the number of entries by evidence.
 
     A second engine confirms every optimum. If engines contradict each other, the first engine's result is entered as

@@ -13,10 +13,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, BackendModel, Expression
 from mlsched.core.errors import InvalidFile
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.safe_open import MOST_TEXT, open_file, shown_path
@@ -67,7 +67,7 @@ class IntegerProgram:
         """Number of numbers in the program."""
         return int(self.objectives.size + self.rows.size + len(self.right) + 2 * len(self.low))
 
-    def cp_sat(self) -> tuple[Any, list[Any], tuple[str, ...]]:
+    def cp_sat(self) -> tuple[BackendModel, list[Expression], tuple[str, ...]]:
         """Return model, objectives and senses for CP-SAT."""
         from ortools.sat.python import cp_model
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data, Expression
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.files import atomic_write
@@ -70,7 +71,7 @@ def legend(figure_: Figure, axes: Sequence[Any]) -> None:
 
 def one_legend(figure_: Figure) -> None:
     """Replace the legends of all panels by one below them, with every name once."""
-    handle_of: dict[str, Any] = {}
+    handle_of: Data = {}
     for ax in figure_.axes:
         if (box := ax.get_legend()) is not None:
             for text, handle in zip(box.get_texts(), box.legend_handles, strict=True):

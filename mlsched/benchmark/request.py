@@ -6,11 +6,11 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from mlsched.benchmark.row import Key, canonical_json
 from mlsched.benchmark.shards import Shard
 from mlsched.benchmark.tasks import RowTask
+from mlsched.core.aliases import Data
 
 _FIELDS = {"suite": str, "fingerprint": str, "settings": dict, "total": int, "shards": list, "places": dict}
 
@@ -30,7 +30,7 @@ class Request:
 
     suite: str
     fingerprint: str
-    settings: dict[str, Any]
+    settings: Data
     total: int
     shards: tuple[Shard, ...]
     places: dict[str, int]
@@ -69,7 +69,7 @@ class Request:
 
 
 def request_of(
-    suite: str, tasks: Sequence[RowTask], part: Sequence[RowTask], shard: Shard | None, settings: dict[str, Any]
+    suite: str, tasks: Sequence[RowTask], part: Sequence[RowTask], shard: Shard | None, settings: Data
 ) -> Request:
     """Return the request for `part` of all `tasks` of a suite.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
+from mlsched.core.aliases import Data
 from mlsched.core.brief import short_repr
 from mlsched.core.contract import Primary, Sense, format_value
 from mlsched.core.gap import Gap
@@ -79,7 +80,7 @@ class Row:
     suite: str
     problem: str
     preset: str | None
-    sizes: dict[str, Any]
+    sizes: Data
     seed: int
     instance_hash: str
     size: int
@@ -89,7 +90,7 @@ class Row:
     primary: Primary | None
     solver: str
     kind: Kind
-    params: dict[str, Any]
+    params: Data
     answer_seed: int
     time_limit: float | None
     work_limit: float | None

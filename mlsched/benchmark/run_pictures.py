@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.benchmark import plots
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 
@@ -148,9 +149,7 @@ def _unfinished(run: Run) -> dict[str, object]:
     return {"time_s": times - times[0], "unfinished_jobs": count}
 
 
-def _merge_equal(
-    results: Mapping[str, tuple[dict[str, Any], dict[str, Any]]],
-) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+def _merge_equal(results: Mapping[str, tuple[Data, Data]]) -> tuple[dict[str, Data], dict[str, Data]]:
     """Merge job tables and lines over time of policies with equal ones, under all their names."""
     groups: dict[str, list[str]] = {}
     for name, (table, course) in results.items():

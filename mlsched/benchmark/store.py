@@ -23,6 +23,7 @@ from typing import Any, Self
 from mlsched.benchmark.request import Request
 from mlsched.benchmark.row import Row, canonical_json
 from mlsched.benchmark.stored import MAX_TEXT, check_row
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Primary
 from mlsched.core.errors import InvalidFile, one_line
 from mlsched.core.safe_open import open_file, target_of
@@ -176,10 +177,10 @@ class Store:
             else:
                 records = self._connection.execute(f"{query} WHERE suite = ? ORDER BY id", (suite,))
             # Most rows share their texts with others: versions, parameters, names. Each text is kept once.
-            texts: dict[str, Any] = {}
+            texts: Data = {}
             return [self._decode(record, texts) for record in records]
 
-    def _decode(self, record: tuple[Any, ...], texts: dict[str, Any]) -> Row:
+    def _decode(self, record: tuple[Any, ...], texts: Data) -> Row:
         number, *cells, checksum = record
         if checksum != checksum_of(cells):
             raise InvalidFile(f"{self.path}: row {number} is damaged (its checksum is another); start a new file")
@@ -226,7 +227,7 @@ def _store_path(path: str | os.PathLike[str]) -> Path:
     return target_of(path)
 
 
-def _shared_value(text: str, texts: dict[str, Any], *, decode: bool) -> Any:
+def _shared_value(text: str, texts: Data, *, decode: bool) -> Any:
     """Return the text, or its JSON value, as one object shared by all rows."""
     key = f"j{text}" if decode else f"t{text}"
     if key not in texts:

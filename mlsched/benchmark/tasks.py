@@ -17,6 +17,7 @@ from mlsched.api.asked import resolve_solver
 from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.row import Key, Row, canonical_json
+from mlsched.core.aliases import Data
 from mlsched.core.clock import utc_time
 from mlsched.core.contract import Instance, Objective, Primary
 from mlsched.core.errors import UnknownName
@@ -53,7 +54,7 @@ class RowTask(Protocol):
         ...
 
     @property
-    def limits(self) -> dict[str, Any]:
+    def limits(self) -> Data:
         """Limits of the call, as plain JSON data."""
         ...
 
@@ -144,7 +145,7 @@ class Task:
         return self.problem, self.size, self.instance_hash
 
     @property
-    def limits(self) -> dict[str, Any]:
+    def limits(self) -> Data:
         """Limits of the call, and of its confirmation."""
         limits = {
             "time_limit": self.time_limit,
@@ -164,7 +165,7 @@ class Task:
         known = registry().problem(self.problem).objectives
         return [self._row(o, details) for o in known if o.name in self.objectives]
 
-    def _row(self, objective: Objective, details: dict[str, Any]) -> Row:
+    def _row(self, objective: Objective, details: Data) -> Row:
         return Row(
             suite=self.suite,
             problem=self.problem,
@@ -255,9 +256,7 @@ def _check_known(suite: Suite, solvers: Sequence[str]) -> None:
             raise UnknownName(f"unknown solver '{text}' for suite {suite.name}; there are {', '.join(sorted(names))}")
 
 
-def _case_solvers(
-    case: Case, solvers: Sequence[str] | None, reference: bool
-) -> list[tuple[str, Solver, dict[str, Any]]]:
+def _case_solvers(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[tuple[str, Solver, Data]]:
     """Return the solvers of a case with all their parameters, each with its label."""
     problem = registry().problem(case.problem)
     run = case.preset in problem.suites.runs
@@ -283,7 +282,7 @@ def _case_solvers(
 
 
 def _tasks(
-    suite: str, case: Case, source: str | None, seed: int, case_solvers: list[tuple[str, Solver, dict[str, Any]]]
+    suite: str, case: Case, source: str | None, seed: int, case_solvers: list[tuple[str, Solver, Data]]
 ) -> Iterator[Task]:
     sizes = tuple(sorted(case.sizes.items()))
     instance = _instance(case.problem, case.preset, sizes, seed, source)
@@ -339,7 +338,7 @@ def _case_objectives(case: Case, instance: Instance) -> list[str]:
     return [name for name in names if case.objectives is None or name in case.objectives]
 
 
-def solver_label(solver: Solver, params: dict[str, Any]) -> str:
+def solver_label(solver: Solver, params: Data) -> str:
     """Return the name and the parameters that differ from their defaults: equal solvers have equal labels."""
     changed = [f"{k}={v}" for k, v in sorted(params.items()) if v != solver.parameters[k].default]
     return f"{solver.name}:{','.join(changed)}" if changed else solver.name

@@ -34,6 +34,7 @@ from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.outside import outside
 from mlsched.benchmark.suites import SUITES
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, did_you_mean, with_article
 from mlsched.core.params import split_settings
@@ -114,7 +115,7 @@ def _file_suite(path: Path) -> Suite:
     return Suite(name, f"as {where} says", tuple(cases))
 
 
-def _cases(where: str, folder: Path, table: dict[str, Any]) -> list[Case]:
+def _cases(where: str, folder: Path, table: Data) -> list[Case]:
     """Return the cases of a table in the file: one, or one per problem of its files."""
     for key, value in table.items():
         if key not in _FIELD_TYPES:
@@ -153,7 +154,7 @@ def _seeds(where: str, value: Any) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def _text_list(where: str, table: dict[str, Any], key: str) -> tuple[str, ...] | None:
+def _text_list(where: str, table: Data, key: str) -> tuple[str, ...] | None:
     if key not in table:
         return None
     texts = table[key]
@@ -179,7 +180,7 @@ def _matching_files(where: str, folder: Path, patterns: tuple[str, ...]) -> list
     return sorted(matching)
 
 
-def _file_cases(name: str, files: list[Path], read: dict[str, Any], common: dict[str, Any]) -> list[Case]:
+def _file_cases(name: str, files: list[Path], read: Data, common: Data) -> list[Case]:
     """Return one case per problem for the files with its instances."""
     of_problem: dict[str, list[str]] = {}
     for path in files:

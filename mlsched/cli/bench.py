@@ -22,6 +22,7 @@ from mlsched.cli.output import (
     to_write,
     waiting,
 )
+from mlsched.core.aliases import Data
 
 if TYPE_CHECKING:
     from mlsched.benchmark.row import Row
@@ -136,7 +137,7 @@ def _write_and_emit(suite: str, rows: list[Row], as_json: bool, html: Path | Non
     emit(as_json, lambda: _document(suite, rows), lambda: _tables(suite, rows))
 
 
-def _document(suite: str, rows: list[Row]) -> dict[str, Any]:
+def _document(suite: str, rows: list[Row]) -> Data:
     from mlsched.benchmark.cost import cost_lines
     from mlsched.benchmark.suites import COSTS
     from mlsched.benchmark.table import summary_json

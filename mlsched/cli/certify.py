@@ -9,6 +9,7 @@ import typer
 
 from mlsched.cli.output import Json, emit, only_documents, result_at_interrupt, table, waiting
 from mlsched.cli.solve import Goal, Read, read_instance, read_plan
+from mlsched.core.aliases import Data
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,10 +76,10 @@ def certify(
         raise KeyboardInterrupt
 
 
-def document(folder: Path, checked: Checked) -> dict[str, Any]:
+def document(folder: Path, checked: Checked) -> Data:
     """Return the checked certificate as JSON: values in their units, and as sort keys."""
     instance, rank = checked.instance, checked.primary
-    claimed: dict[str, Any] = {
+    claimed: Data = {
         "objective": checked.objective,
         "value": checked.value,
         "bound": checked.bound,

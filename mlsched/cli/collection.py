@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mlsched.cli.output import ChecksFailed, Json, emit, only_documents, progress, say
+from mlsched.core.aliases import Data
 
 collection = typer.Typer(help="Maintain instances with their best known plans and bounds.")
 Folder = Annotated[Path, typer.Argument(help="Name the folder of the collection, e.g. mlsched-bench.")]
@@ -54,7 +55,7 @@ def make(
         raise ChecksFailed(disputed[0])
 
 
-def _summary_line(folder: Path, counts: dict[str, Any]) -> str:
+def _summary_line(folder: Path, counts: Data) -> str:
     evidences = ", ".join(
         f"{counts[name]} {name}" for name in ("certified", "confirmed", "unconfirmed", "open") if counts[name]
     )

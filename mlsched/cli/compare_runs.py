@@ -10,6 +10,7 @@ from mlsched.benchmark.formats import gap
 from mlsched.benchmark.paired import relative_difference
 from mlsched.cli.output import table
 from mlsched.cli.simulation_runs import weights_name
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import read_json
 from mlsched.core.safe_open import shown_path
@@ -44,7 +45,7 @@ class Figure:
             return None
         return relative_difference(self.first, self.second)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the measure as plain JSON data."""
         return {**dataclasses.asdict(self), "change": self.change}
 
@@ -57,7 +58,7 @@ class RunsComparison:
     simulator: list[str]
     notes: list[str]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the comparison as plain JSON data."""
         return {
             "measures": [figure.to_json() for figure in self.figures],
@@ -126,7 +127,7 @@ def _format_measure(value: float | None, share: bool) -> str:
     return gap(value) if share else f"{value:.10g}"
 
 
-def _figures(scenario: str, policy: str, run: dict[str, Any], other: dict[str, Any]) -> list[Figure]:
+def _figures(scenario: str, policy: str, run: Data, other: Data) -> list[Figure]:
     """Return times of the summary, gaps to bounds, and regrets; also measures in only one file."""
     mine, theirs = (_measures(entry) for entry in (run, other))
     return [
@@ -135,7 +136,7 @@ def _figures(scenario: str, policy: str, run: dict[str, Any], other: dict[str, A
     ]
 
 
-def _measures(run: dict[str, Any]) -> dict[str, tuple[float, bool]]:
+def _measures(run: Data) -> dict[str, tuple[float, bool]]:
     """Return each measure with its value and whether it is a share."""
     summary, bound = run["summary"], run.get("bound", {})
     measures = {
@@ -150,13 +151,13 @@ def _measures(run: dict[str, Any]) -> dict[str, tuple[float, bool]]:
     return measures
 
 
-def _simulator(run: dict[str, Any]) -> list[str]:
+def _simulator(run: Data) -> list[str]:
     """Return the run's assumptions, and the runs that its bound covers."""
     lines = [f"{name}: {assumption}" for name, assumption in run.get("assumed", {}).items()]
     return [*lines, *([f"bound: holds for {run['bounded_by']}"] if "bounded_by" in run else [])]
 
 
-def _runs_by_policy(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+def _runs_by_policy(path: Path) -> dict[tuple[str, str], Data]:
     """Return runs by scenario and policy, without failed ones."""
     data = read_json(path)
     runs = data.get("runs")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mlsched.cli.output import Json, emit, table
+from mlsched.core.aliases import Data
 
 data = typer.Typer(help="List and fetch public traces by name.")
 
@@ -34,7 +35,7 @@ def _entry(source: Any) -> dict[str, object]:
     }
 
 
-def _lines(entries: list[dict[str, Any]]) -> list[Any]:
+def _lines(entries: list[Data]) -> list[Any]:
     """Return several lines per trace, because addresses are too long for a table."""
     lines: list[Any] = []
     for entry in entries:

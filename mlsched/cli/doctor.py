@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlsched.cli.output import ChecksFailed, Json, emit, progress, table
+from mlsched.core.aliases import Data
 
 if TYPE_CHECKING:
     from mlsched.solvers.backends.known_bugs.models import KnownBug
@@ -40,7 +41,7 @@ def doctor(as_json: Json = False) -> None:
         raise ChecksFailed(f"{news[0]['engine']} {news[0]['version']} is wrong about {', '.join(news[0]['wrong'])}")
 
 
-def _line(known_bug: KnownBug, statements: dict[str, tuple[str, str]]) -> dict[str, Any]:
+def _line(known_bug: KnownBug, statements: dict[str, tuple[str, str]]) -> Data:
     """Return one model, its true answer, and the answer of each engine."""
     return {
         "model": known_bug.name,
@@ -52,7 +53,7 @@ def _line(known_bug: KnownBug, statements: dict[str, tuple[str, str]]) -> dict[s
     }
 
 
-def _engine(name: str, version: str, lines: list[dict[str, Any]], tested: bool) -> dict[str, Any]:
+def _engine(name: str, version: str, lines: list[Data], tested: bool) -> Data:
     """Return an engine's entry: the number of right answers, and the models it got wrong."""
     verdicts = [(c["model"], c["said"][name]["verdict"]) for c in lines]
     counts = {kind: sum(v == kind for _, v in verdicts) for kind in ("right", "silent", "not asked")}
@@ -60,7 +61,7 @@ def _engine(name: str, version: str, lines: list[dict[str, Any]], tested: bool) 
     return {"engine": name, "version": version, "tested": tested, **counts, "wrong": wrong_models}
 
 
-def _tables(document: dict[str, Any]) -> list[Any]:
+def _tables(document: Data) -> list[Any]:
     rows = [
         [
             e["engine"],

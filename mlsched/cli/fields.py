@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mlsched.cli.output import Json, complete_problem, emit, table
+from mlsched.core.aliases import Data
 
 
 def fields(
@@ -24,7 +25,7 @@ def fields(
 
     entry = registry().problem(problem)
     kinds = [record_type for one in entry.instance_types for record_type in (one, one.plan_type)]
-    document: dict[str, Any] = {
+    document: Data = {
         kind.kind: [{"name": name, "form": spec.form(), "doc": spec.doc} for name, spec in specs(kind).items()]
         for kind in kinds
     }

@@ -15,10 +15,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import mlsched
 from mlsched.core import plugins
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidFile, UnknownName, did_you_mean
 from mlsched.core.files import read_json, write_json
 
@@ -26,7 +26,7 @@ from mlsched.core.files import read_json, write_json
 MAX_AGE = 30 * 86400.0
 
 
-def entries(what: str) -> list[dict[str, Any]]:
+def entries(what: str) -> list[Data]:
     """Return the "problems", "solvers" or "suites", or a plug-in's list, as plain JSON data."""
     lists = {"problems": _problems, "solvers": _solvers, "suites": _suites}
     further = {point.name: point for point in plugins.points_of_group("lists")}
@@ -90,7 +90,7 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield entry.path, status.st_size, status.st_mtime_ns
 
 
-def _cached_entries(place: Path, what: str) -> list[dict[str, Any]] | None:
+def _cached_entries(place: Path, what: str) -> list[Data] | None:
     """Return the cached entries, or None without a readable cache."""
     try:
         cached = read_json(place / f"{what}.json").get(what)
@@ -99,7 +99,7 @@ def _cached_entries(place: Path, what: str) -> list[dict[str, Any]] | None:
     return cached if isinstance(cached, list) and all(isinstance(entry, dict) for entry in cached) else None
 
 
-def _cache_entries(place: Path, what: str, entries: list[dict[str, Any]]) -> None:
+def _cache_entries(place: Path, what: str, entries: list[Data]) -> None:
     """Cache the entries and delete caches older than a month; an unwritable folder disables the cache."""
     try:
         write_json(place / f"{what}.json", {"kind": "mlsched.list", "version": 1, what: entries}, folders=True)

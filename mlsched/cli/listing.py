@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mlsched.cli.output import Json, complete_problem, emit, listing_of
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 
 
@@ -52,5 +53,5 @@ def _described(what: str, entry: dict[str, Any]) -> tuple[str, list[tuple[str, s
     return str(entry["name"]), [("", str(entry["about"]))]
 
 
-def _pairs(values: dict[str, Any]) -> str:
+def _pairs(values: Data) -> str:
     return ", ".join(f"{key}={value}" for key, value in values.items())

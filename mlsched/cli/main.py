@@ -30,6 +30,7 @@ from mlsched.cli.solve import solve
 from mlsched.cli.store import compare, export, merge, rerun
 from mlsched.cli.worst import worst
 from mlsched.core import plugins
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput, MlschedError
 
 #: Base class of every usage error of typer. Newer typers include a click of their own, so it is found by ancestry.
@@ -115,7 +116,7 @@ def complete_app() -> typer.Typer:
 
 def _plugin_commands(name_in_call: str | None = None) -> list[Any]:
     """Return the commands of plug-ins, or the named one, without faulty ones and names of the core."""
-    commands: dict[str, Any] = {}
+    commands: Data = {}
     own_names = {*map(_command_name, app.registered_commands), *(group.name for group in app.registered_groups)}
     for point in plugins.points_of_group("commands"):
         description = f"plug-in '{point.name}' of {point.group}"

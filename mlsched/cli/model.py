@@ -9,6 +9,7 @@ import typer
 
 from mlsched.cli.output import Json, emit, table, to_write
 from mlsched.cli.solve import Goal, Read, read_instance
+from mlsched.core.aliases import Data
 from mlsched.core.models import MAX_VARIABLES
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def model(
     emit(as_json, lambda: document, lambda: _lines(document, output))
 
 
-def _document(exported: Model, native: bool) -> dict[str, Any]:
+def _document(exported: Model, native: bool) -> Data:
     """Return the model as plain data; `native` selects its CP-SAT form."""
     import pyomo.environ as pyo
 
@@ -85,7 +86,7 @@ def _document(exported: Model, native: bool) -> dict[str, Any]:
     }
 
 
-def _lines(document: dict[str, Any], output: Path | None) -> list[Any]:
+def _lines(document: Data, output: Path | None) -> list[Any]:
     where = "" if output is None else f"{output}: "
     counts = f"{document['variables']} variables, {document['constraints']} constraints"
     form = "pruned" if document["pruned"] else "complete"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlsched.core.aliases import Data
 from mlsched.core.deadline import OutOfTime
 from mlsched.core.errors import ALL_NAMES, InvalidInput, MlschedError, one_line
 from mlsched.core.interrupts import stopping
@@ -136,9 +137,7 @@ class ChecksFailed(Exception):
     """Failed check after complete work and output: exit status 1."""
 
 
-def emit(
-    as_json: bool, document: Callable[[], dict[str, Any]], renderables: Callable[[], Sequence[RenderableType]]
-) -> None:
+def emit(as_json: bool, document: Callable[[], Data], renderables: Callable[[], Sequence[RenderableType]]) -> None:
     """Print the document as JSON, or the renderables for people."""
     if as_json:
         print(json.dumps(document(), allow_nan=False))  # noqa: T201 - standard output is this command's result

@@ -37,6 +37,7 @@ from mlsched.cli.simulation_tables import (
 from mlsched.cli.simulation_windows import divisor_of
 from mlsched.cli.simulation_workloads import Scenarios, WindowOptions, WorkloadOptions, scenarios
 from mlsched.core import tables
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write, write_json
 from mlsched.instances.traces import Account
@@ -192,7 +193,7 @@ def _failures_of(made: list[PolicyRun]) -> list[str]:
     return failures
 
 
-def _document(made: list[PolicyRun], rows: Account | None) -> dict[str, Any]:
+def _document(made: list[PolicyRun], rows: Account | None) -> Data:
     """Return the head of a document of runs: source, workload, cluster, rows of the log and scenarios."""
     first = made[0].scenario.workload
     document = {"source": first.source, "workload_hash": first.hash, "cluster": first.cluster}
@@ -213,7 +214,7 @@ def _document(made: list[PolicyRun], rows: Account | None) -> dict[str, Any]:
     return document
 
 
-def _job_table(completed: list[tuple[PolicyRun, Run]], several: bool) -> dict[str, Any]:
+def _job_table(completed: list[tuple[PolicyRun, Run]], several: bool) -> Data:
     """Concatenate the job tables of the runs, with the policy in front, and the scenario if there are several."""
     job_tables = [(policy_run, run.table()) for policy_run, run in completed]
     columns = list(job_tables[0][1])

@@ -13,6 +13,7 @@ from mlsched.cli.simulation_comparisons import scenario_tables
 from mlsched.cli.simulation_report import Report, unit_of
 from mlsched.cli.simulation_runs import Entry, gap_notes, regret_lines
 from mlsched.cli.simulation_windows import of_groups, of_windows
+from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of, with_singulars
 from mlsched.core.gap import Gaps
 from mlsched.simulation.nodes import called
@@ -65,7 +66,7 @@ def _rewritten(clause: str) -> str:
     return f"{count_of(int(number), 'job')} left out: {request} only resources that the cluster does not state"
 
 
-def as_data(report: Report) -> list[dict[str, Any]]:
+def as_data(report: Report) -> list[Data]:
     """Return the tables as plain data, each with its name or title."""
     return [{"name": b.name or b.title, "title": b.title, "header": b.header, "rows": b.rows} for b in blocks(report)]
 
@@ -84,7 +85,7 @@ def _of_policies(report: Report) -> TextTable:
     header, rows = list[str](), list[dict[str, Any]]()
     failed = len(report.ran) < len(report.details)
     for entry in report.details:
-        flat: dict[str, Any] = {"status": entry.get("status", "ran")} if failed else {}
+        flat: Data = {"status": entry.get("status", "ran")} if failed else {}
         flat |= measures_of(entry) if "summary" in entry else {}
         header += [key for key in flat if key not in header]
         rows.append({"policy": entry["policy"], **flat})
@@ -94,7 +95,7 @@ def _of_policies(report: Report) -> TextTable:
     return TextTable("", ["", *names], body, gap_notes(report.ran), "policies")
 
 
-def measures_of(entry: Entry) -> dict[str, Any]:
+def measures_of(entry: Entry) -> Data:
     """Return the measures of a run by name: its summary, gaps, regrets and the gaps of decisions."""
     flat = flatten_measures({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
     flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
@@ -156,9 +157,9 @@ def _gap_lines(gaps: Gaps) -> dict[str, object]:
     return lines
 
 
-def flatten_measures(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten_measures(summary: Data, prefix: str = "") -> Data:
     """Return nested measures as one dict, with the keys joined by spaces; None is left out."""
-    flat: dict[str, Any] = {}
+    flat: Data = {}
     for key, value in summary.items():
         if isinstance(value, dict):
             flat |= flatten_measures(value, f"{prefix}{key} ")

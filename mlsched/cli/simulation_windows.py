@@ -12,6 +12,7 @@ from mlsched.benchmark.text_table import TextTable
 from mlsched.cli.output import number
 from mlsched.cli.simulation_report import Report
 from mlsched.cli.simulation_runs import Entry, gap_notes, regret_rows
+from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of
 
 #: Measures of a window that are times.
@@ -146,7 +147,7 @@ def percent_text(difference: Difference) -> str:
     return f"{signed_text(100 * difference.mean)} % {interval}".strip()
 
 
-def _length(window: dict[str, Any]) -> str:
+def _length(window: Data) -> str:
     seconds = window["to"] - window["from"]
     return f"{seconds / 86400:.6g} d" if seconds >= 86400 else f"{seconds / 3600:.6g} h"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched import api
+from mlsched.core.aliases import Data
 from mlsched.core.errors import ALL_NAMES, InvalidInput, UnknownName, did_you_mean, shorten
 from mlsched.core.params import parameters_of, resolve, split_settings
 from mlsched.core.registry import registry
@@ -84,7 +85,7 @@ class Scenarios:
 def scenarios(world: Simulation, options: WorkloadOptions) -> Scenarios:
     """Read the log and create one scenario for each pair of cluster and load."""
     source, of_world = _split_options(world, options.trace, options.given)
-    read: dict[str, Any] = {"limit": options.limit, "read": options.read, "strict": options.strict}
+    read: Data = {"limit": options.limit, "read": options.read, "strict": options.strict}
     read |= resolve("--set", LOG_PARAMETERS, {key: source.pop(key) for key in LOG_PARAMETERS if key in source})
     if options.trace.startswith("synthetic:") or world.from_file is not None:  # a source of its own
         return Scenarios(_create_scenarios(world, options, None, {**read, **source}), of_world, None)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from mlsched.core import tables
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput, UnknownName, did_you_mean, shorten
@@ -154,7 +155,7 @@ class Instance(Record):
         faults: list[str] = self.judge.violations(self, plan)
         return faults
 
-    def evaluate(self, plan: Any) -> dict[str, Any]:
+    def evaluate(self, plan: Any) -> Data:
         """Return the value of a feasible `plan` for each objective, recomputed from the problem statement.
 
         Values are integers; real numbers only if the instance states a `tolerance`.
@@ -164,14 +165,14 @@ class Instance(Record):
         """
         if not isinstance(plan, self.plan_type):
             raise InvalidInput(f"evaluate: plan: {shorten(repr(plan))}, expected a {self.plan_type.__name__}")
-        values: dict[str, Any] = self.judge.evaluate(self, plan)
+        values: Data = self.judge.evaluate(self, plan)
         return values
 
     def deferrals(self, plan: Any) -> list[str]:
         """Return one sentence per job that asked to start and waits in a feasible `plan`; empty if jobs cannot wait."""
         return []
 
-    def table(self, plan: Any) -> dict[str, Any]:
+    def table(self, plan: Any) -> Data:
         """Return a plan as columns of equal length, one row per decision, with names if the instance has some."""
         raise InvalidInput(f"{self.kind}: its plans cannot be shown as a table; use the plan's fields")
 
@@ -187,14 +188,14 @@ class Instance(Record):
         """
         return None
 
-    def values(self, sort_keys: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, sort_keys: Mapping[str, Any]) -> Data:
         """Convert sort keys from `evaluate` to values in their units, with the count of the primary criterion.
 
         The count is named by `Primary.column` ("deferred"). It counts jobs even if the criterion weights them. Without
         a primary criterion, values equal the sort keys.
         """
         counts: dict[str, int] = {}
-        values: dict[str, Any] = {}
+        values: Data = {}
         for name, key in sort_keys.items():
             primary = self.primary(name)
             if primary is None:
@@ -385,7 +386,7 @@ class Problem:
     presets: Mapping[str, Preset]
     strategy: Callable[..., SearchStrategy[Instance]]
     cases: Callable[[Any, Any], dict[str, bool]]
-    relaxations: Callable[[Any], dict[str, Any]]
+    relaxations: Callable[[Any], Data]
     default: str
     trivial_bounds: Mapping[str, Callable[[Any], int]]
     draw: Callable[[Any, Any, Any], Mapping[str, tuple[str, float]] | None] | None = None

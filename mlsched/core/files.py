@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.safe_open import cannot_be_written, read_bytes, shown_path, target_of
 
@@ -70,7 +71,7 @@ def write_json(path: str | os.PathLike[str], data: dict[str, Any], *, folders: b
         stream.write("{\n" + ",\n".join(fields) + "\n}\n")
 
 
-def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_json(path: str | os.PathLike[str]) -> Data:
     """Return the JSON object in a file; raise InvalidFile for anything else."""
     name = shown_path(path)
     data = parse_json(path, read_bytes(path, most=MAX_DOCUMENT_BYTES))

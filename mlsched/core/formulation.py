@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from mlsched.core.aliases import BackendModel, Expression, Variable
 from mlsched.core.brief import short_repr
 from mlsched.core.contract import Plan
 
@@ -41,7 +42,7 @@ class Term:
     """
 
     weight: int
-    expression: Any
+    expression: Expression
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +60,10 @@ class Formulation:
             call `make(formulation, threads, parameters)` for a searcher of another model on the same backend.
     """
 
-    model: Any
+    model: BackendModel
     objectives: Mapping[str, tuple[Term, ...]]
-    decode: Callable[[Callable[[Any], int]], Plan]
-    encode: Callable[[Any], list[tuple[Any, int]]]
+    decode: Callable[[Callable[[Variable], int]], Plan]
+    encode: Callable[[Any], list[tuple[Variable, int]]]
     constant: dict[str, int] = dataclasses.field(default_factory=dict)
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     assisted: Callable[[Callable[[Formulation, int, Mapping[str, Any]], Limited], int, int], Assistant] | None = None

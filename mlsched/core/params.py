@@ -20,6 +20,7 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput, UnknownName, shorten
 from mlsched.core.fields import UNLIMITED
 
@@ -189,7 +190,7 @@ def split_settings(text: str) -> tuple[str, dict[str, str]]:
     return name, settings
 
 
-def resolve(owner: str, declared: Mapping[str, Parameter], settings: Mapping[str, object]) -> dict[str, Any]:
+def resolve(owner: str, declared: Mapping[str, Parameter], settings: Mapping[str, object]) -> Data:
     """Check parameters; return those that differ from their default, in the order of declaration.
 
     Omitting defaults, as in `Record`, keeps files, row keys and hashes unchanged when a parameter is added. Text values

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from mlsched.core import html
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput, with_article
 from mlsched.core.fields import ArraySpec, LabelsSpec, Spec
 
@@ -57,7 +58,7 @@ def _read_specs(cls: type[Record]) -> dict[str, Spec]:
     return {name: spec for name in ordered if isinstance(spec := specs[name], Spec)}
 
 
-def defaults(of: DataclassInstance | type[DataclassInstance]) -> dict[str, Any]:
+def defaults(of: DataclassInstance | type[DataclassInstance]) -> Data:
     """Return the defaults of a dataclass by field name."""
     return {f.name: f.default for f in dataclasses.fields(of) if f.default is not dataclasses.MISSING}
 
@@ -172,7 +173,7 @@ class Record:
         fields = {name: getattr(self, name) for name in self.visible()}
         return {name: value for name, value in self.__dict__.items() if name != LAZY} | fields
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the record as plain JSON data, with its kind and version."""
         return self._plain_data(specs(type(self)))
 

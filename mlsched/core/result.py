@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from mlsched.core import html, tables
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import short_repr
 from mlsched.core.contract import Instance, Plan, Primary, Sense, format_value, stated_bound
@@ -144,7 +145,7 @@ class Result:
             raise InvalidInput(f"gap_to: {self.solver} found no plan ({self.status})")
         return gap_between(self.sort_key, reference.sort_bound, sense=self.sense, unit=self.unit, primary=self.primary)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the result as JSON data: values in their units, and under "sort_keys" the numbers that order plans.
 
         "primary" has the primary criterion, with the plan's count.

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import short_repr
 from mlsched.core.contract import Instance, Plan
@@ -84,7 +85,7 @@ class Rule:
     def __repr__(self) -> str:
         return short_repr(self, self.name)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Data:
         """Return the pickled state; only `call` is needed for further decisions."""
         return {**self.__dict__, "order": None}
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray, field_error
 
@@ -34,7 +35,7 @@ class Log:
         """Return column name -> values, sorted by `order`."""
         return columns(self.rows, self.names, self.order)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the columns as lists."""
         entries = self.columns().items()
         return {name: values.tolist() for name, values in entries if (values != self.fill.get(name)).any()}

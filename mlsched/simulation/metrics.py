@@ -24,7 +24,7 @@ def slowdown(wait: IntArray, execution: IntArray) -> FloatArray:
     return 1 + np.asarray(wait) / np.asarray(execution)
 
 
-def finish_time_fairness(submit: Any, end: Any, exclusive: Any, gpus: float) -> dict[str, float]:
+def finish_time_fairness(submit: Array, end: Array, exclusive: Array, gpus: float) -> dict[str, float]:
     """Return the worst finish-time ratio rho and the share of jobs with rho above 1.
 
     rho of a job is its completion time divided by its time with an equal part of the cluster. The latter is its

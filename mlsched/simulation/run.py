@@ -7,7 +7,7 @@ import functools
 import pickle
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from mlsched.core import html, tables
 from mlsched.core.aliases import Columns, Data
@@ -256,7 +256,7 @@ class Run:
         """Return column name -> one value per job."""
         return self.simulation.jobs(self.workload, self.log)
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> Columns:
         """Return the results of every job, one array per column; names of times end with their unit.
 
         The result is ready for `pandas.DataFrame` and `polars.DataFrame`; `dataframe` builds the former.
@@ -279,12 +279,12 @@ class Run:
         """Return the run in time windows: percentiles, slowdowns, utilisation and queue of each window."""
         return Windows(self)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Data:
         """Return the figures of merit by name."""
         return self.simulation.summary(self.workload, self.log) | {"decisions": self.decisions}
 
     @functools.cached_property
-    def bound(self) -> dict[str, Any]:
+    def bound(self) -> Data:
         """Return lower bounds of summary figures, valid for every schedule of the workload.
 
         The bound allows schedulers to know the future. They may stop jobs at any time if the run's options allow it
@@ -370,7 +370,7 @@ class Run:
             raise InvalidInput("replay: the decision is not one that this run recorded")
         return self.rule.call(decision.instance, decision.memory, decision_rng(self.seed, decision.number))[0]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the run as plain JSON data: configuration, results, every job, and the log for checking."""
         return {
             "kind": f"{self.simulation.problem}.run",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Question
 from mlsched.testing.checks import CHECKS
 from mlsched.testing.report import Report
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 #: Examples per test; `pytest --mlsched-examples` sets another number.
 EXAMPLES = 50
 #: Settings from the command line of pytest for all tests (`plugin.py`).
-SETTINGS: dict[str, Any] = {}
+SETTINGS: Data = {}
 
 Scheduler = str | Callable[..., Any]
 
@@ -47,7 +48,7 @@ class Check:
     settings: CheckSettings
 
     def __call__(self) -> Report:
-        settings: dict[str, Any] = {"examples": EXAMPLES, **self.settings, **SETTINGS}
+        settings: Data = {"examples": EXAMPLES, **self.settings, **SETTINGS}
         report = check_scheduler(self.scheduler, self.problem, checks=[self.name], raise_failures=True, **settings)
         REPORTS.append(report)
         return report

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from mlsched.core import html
+from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.gap import Gaps
 from mlsched.testing.counterexample import Counterexample
@@ -94,7 +95,7 @@ class Report:
         title = f"{self.scheduler}, {self.problem}, {self.objective}: {self}"
         return [title, *(f"  {outcome}" for outcome in self.outcomes.values())]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the report as plain JSON data."""
         return {
             "scheduler": self.scheduler,

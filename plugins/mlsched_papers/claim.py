@@ -48,6 +48,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.t_interval import ERROR, half_width, t_quantile
 from mlsched_papers.digits import significant
 from mlsched_papers.ranges import ranges
@@ -398,9 +399,9 @@ class Claim:
         against = f"; refuted by {refuted[0].sentence}" if refuted else next(filter(None, remarks), "")
         return f"{interpretation}{noted}: {ranges(pieces)}{against}"
 
-    def to_json(self, *, judged: bool = True) -> dict[str, Any]:
+    def to_json(self, *, judged: bool = True) -> Data:
         """Return the claim as plain JSON data, with its verdicts if `judged`."""
-        result: dict[str, Any] = {"name": self.name, "text": self.text, "where": self.where, "tested": self.tested}
+        result: Data = {"name": self.name, "text": self.text, "where": self.where, "tested": self.tested}
         excluded = {r: str(why) for r, why in self.excluded.items() if r in self.interpretations}
         result |= {"kind": self.kind, "origin": self.origin, "excluded": excluded, "chance": list(self.chance)}
         result |= {"summary": self.summary(judged=judged)}
@@ -412,7 +413,7 @@ class Claim:
             }
         return result | {"measurements": [self._measurement(e, judged) for e in self.measurements]}
 
-    def _measurement(self, piece: Measurement, judged: bool) -> dict[str, Any]:
+    def _measurement(self, piece: Measurement, judged: bool) -> Data:
         """Return a measurement as JSON data; `side` is that of the interval, if outside corrected for their number."""
         result = dataclasses.asdict(piece)
         if piece.reach is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mlsched.cli import groups
 from mlsched.cli.output import HtmlReport, Json, emit, name_completion, progress
+from mlsched.core.aliases import Data
 from mlsched.core.files import atomic_write
 
 
@@ -84,7 +85,7 @@ def reproduce(
     emit(as_json, report.to_json, lambda: papers.render(report, verbose=verbose))
 
 
-def experiments() -> list[dict[str, Any]]:
+def experiments() -> list[Data]:
     """Return the rows of `mlsched list experiments`."""
     from mlsched_papers.reproduction import EXPERIMENTS
 

@@ -6,9 +6,10 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from mlsched.benchmark import html, plots
+from mlsched.core.aliases import Data
 from mlsched.core.brief import short_repr
 from mlsched.core.errors import ALL_NAMES, UnknownName
 from mlsched_papers.claim import Claim, Estimate
@@ -60,7 +61,7 @@ class Number:
         """Return the paper's number as text."""
         return f"≥ {self.paper:g}" if self.lower_bound and self.paper is not None else significant(self.paper)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the mean, half-width of the 95 % interval, the paper's number, and the relative deviation from it."""
         mean, half = (self.measured.mean, self.measured.half) if self.measured else (None, None)
         result = {"measured": mean, "ci95": half, "paper": self.paper, "deviation": self.deviation}
@@ -92,7 +93,7 @@ class Table:
                 result.append([label if kind == "measured" else "", kind, *cells])
         return result
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the table as plain JSON data."""
         rows = [{"label": label, "numbers": [n.to_json() for n in numbers]} for label, numbers in self.rows]
         return {"name": self.name, "title": self.title, "header": list(self.header), "rows": rows, "note": self.note}
@@ -124,7 +125,7 @@ class Figure:
             return plots.svg(plots.draw_distributions(samples))
         return plots.svg(plots.draw_lines(self.panels, self.x, self.y))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the figure's numbers as plain JSON data."""
         panels = {
             panel: {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in each.items()}
@@ -217,7 +218,7 @@ class Report:
             )
         return dataclasses.replace(self, tables=(), figures=(), claims=result)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the report as plain JSON data."""
         return {
             "kind": "experiment.report",
@@ -233,7 +234,7 @@ class Report:
             "claims": [self._claim_json(claim) for claim in self.claims],
         }
 
-    def _claim_json(self, claim: Claim) -> dict[str, Any]:
+    def _claim_json(self, claim: Claim) -> Data:
         result = claim.to_json(judged=not self.quick)
         if claim.name not in self.outcomes:
             return result

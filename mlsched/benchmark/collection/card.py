@@ -19,12 +19,12 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from mlsched.api.exact import trivial_bound
 from mlsched.benchmark.collection.entry import MAX_NAME, Entry, check_line, entries, instance_path, read_description
 from mlsched.benchmark.collection.table import escape_markdown
 from mlsched.benchmark.formats import latex_text
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json
 from mlsched.core.foreign import csv_cell
@@ -67,7 +67,7 @@ _PREFIXED = re.findall(
     "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
     "separator source subField transform",
 )
-CONTEXT: dict[str, Any] = {
+CONTEXT: Data = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "cr": "http://mlcommons.org/croissant/",
@@ -166,7 +166,7 @@ def _table(folder: Path, entry_list: list[Entry]) -> str:
     return output.getvalue()
 
 
-def _row(folder: Path, entry: Entry) -> dict[str, Any]:
+def _row(folder: Path, entry: Entry) -> Data:
     goal, rank = entry.objective, entry.instance.primary(entry.objective.name)
     count, base = (None, entry.value) if rank is None else rank.split(entry.value)
     two_sided = (entry.bound, entry.value) if goal.sense == "min" else (entry.value, entry.bound)
@@ -205,9 +205,9 @@ def cite_as(name: str, details: Details, published: str) -> str:
 
 
 def _croissant(
-    description: dict[str, Any], details: Details, entry_list: list[Entry], table: str, published: str
+    description: Data, details: Details, entry_list: list[Entry], table: str, published: str
 ) -> dict[str, object]:
-    def column(name: str, kind: str, doc: str) -> dict[str, Any]:
+    def column(name: str, kind: str, doc: str) -> Data:
         place = {"fileObject": {"@id": TABLE}, "extract": {"column": name}}
         return {
             "@type": "cr:Field",
@@ -260,7 +260,7 @@ def _croissant(
     }
 
 
-def _card(description: dict[str, Any], details: Details, entry_list: list[Entry], published: str) -> str:
+def _card(description: Data, details: Details, entry_list: list[Entry], published: str) -> str:
     counts: Counter[tuple[str, str]] = Counter((e.instance.problem, e.evidence or "open") for e in entry_list)
     kinds = ("certified", "confirmed", "unconfirmed", "open")
     lines = [f"| {' | '.join(('problem', *kinds))} |", "|---|" + "---:|" * len(kinds)]

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from mlsched.api import load
 from mlsched.api.records import record_types
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Instance, Objective, Plan
 from mlsched.core.errors import InvalidFile, InvalidInput, shorten
 from mlsched.core.fields import EXACT
@@ -42,7 +43,7 @@ class Entry:
     value: int | float
     bound: int | float | None
     evidence: Evidence | None
-    history: list[dict[str, Any]]
+    history: list[Data]
 
     @property
     def closed(self) -> bool:
@@ -91,7 +92,7 @@ def check_line(field: str, text: object, most: int) -> None:
         raise InvalidInput(f"{field}: {text_shown}, expected one line of 1 to {most} characters that can be printed")
 
 
-def read_description(folder: Path) -> dict[str, Any]:
+def read_description(folder: Path) -> Data:
     """Return the content of `collection.json`; raise InvalidInput for a folder without it."""
     path = folder / "collection.json"
     if not path.is_file():
@@ -175,7 +176,7 @@ def _parse_entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
     return Entry(path, instance, objective, plan, value, bound, data["evidence"], lines)
 
 
-def _check_line_of_history(where: str, line: dict[str, Any], instance: Instance) -> None:
+def _check_line_of_history(where: str, line: Data, instance: Instance) -> None:
     if not isinstance(line["date"], str) or not _DATE.fullmatch(line["date"]):
         raise InvalidInput(f"{where}.date: {shorten(ascii(line['date']))}, expected YYYY-MM-DD")
     check_line(f"{where}.by", line["by"], MAX_NAME)

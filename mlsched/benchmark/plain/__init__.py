@@ -17,6 +17,7 @@ from typing import Any
 
 from mlsched.benchmark.row import PLAIN
 from mlsched.core import plugins
+from mlsched.core.aliases import BackendModel
 from mlsched.core.contract import Instance, Plan, objective_entry
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
@@ -32,11 +33,11 @@ def _module_name(problem: str) -> str:
     return f"{__name__}._{problem}" if package is None else f"{package}.benchmark.plain"
 
 
-def build(instance: Instance, objective: str) -> tuple[Any, Callable[[Any], Plan]]:
+def build(instance: Instance, objective: str) -> tuple[BackendModel, Callable[[Any], Plan]]:
     """Return the plain model (`cp_model.CpModel`, with its objective), and a function from its solver to the plan."""
     module = importlib.import_module(_module_name(instance.problem))
     objective_entry(module.OBJECTIVES, objective, f"OBJECTIVES of {module.__name__}")
-    model_and_reader: tuple[Any, Callable[[Any], Plan]] = module.build(instance, objective)
+    model_and_reader: tuple[BackendModel, Callable[[Any], Plan]] = module.build(instance, objective)
     return model_and_reader
 
 

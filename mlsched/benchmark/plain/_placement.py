@@ -8,17 +8,17 @@ is an integer division by the slowdown.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from mlsched.core.aliases import Expression
 from mlsched.instances.placement import Instance, Plan
 
 #: The model knows the interference.
 INFORMATION = "oracle"
 #: Objective -> function that sets it from the jobs' speeds.
-OBJECTIVES: dict[str, Callable[[cp_model.CpModel, list[Any]], None]] = {
+OBJECTIVES: dict[str, Callable[[cp_model.CpModel, list[Expression]], None]] = {
     "total_speed": lambda model, speeds: model.maximize(sum(speeds))
 }
 
@@ -28,9 +28,9 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     model = cp_model.CpModel()
     servers, running = range(len(instance.server_free)), len(instance.run_type)
     kind = [*instance.run_type.tolist(), *instance.job_type.tolist()]
-    workers: list[list[Any]] = instance.run_workers.tolist()
-    ps: list[list[Any]] = instance.run_ps.tolist()
-    placed: list[Any] = [1] * running
+    workers: list[list[Expression]] = instance.run_workers.tolist()
+    ps: list[list[Expression]] = instance.run_ps.tolist()
+    placed: list[Expression] = [1] * running
     for whole, behind in zip(instance.job_workers.tolist(), instance.job_ps.tolist(), strict=True):
         placed.append(model.new_bool_var(""))
         workers.append([model.new_int_var(0, whole, "") for _ in servers])
@@ -93,7 +93,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     return model, plan
 
 
-def _tasks_per_server(workers: list[list[Any]], ps: list[list[Any]]) -> list[list[Any]]:
+def _tasks_per_server(workers: list[list[Expression]], ps: list[list[Expression]]) -> list[list[Expression]]:
     """Return the number of tasks of each job on each server."""
     return [[w + p for w, p in zip(*rows, strict=True)] for rows in zip(workers, ps, strict=True)]
 
@@ -108,7 +108,9 @@ def _positive_literal(model: cp_model.CpModel, amount: Any) -> cp_model.IntVar:
     return literal
 
 
-def _interference(model: cp_model.CpModel, instance: Instance, kind: int, others: list[Any], unit: int) -> Any:
+def _interference(
+    model: cp_model.CpModel, instance: Instance, kind: int, others: list[Expression], unit: int
+) -> Expression:
     """Return 1 plus the interference of other jobs' tasks on the server, in 1e-6 / `unit`.
 
     Args:
@@ -118,7 +120,7 @@ def _interference(model: cp_model.CpModel, instance: Instance, kind: int, others
         others: Type, workers and PSs of the other jobs.
         unit: Denominator that keeps all terms integer.
     """
-    total: Any = unit * 10**6
+    total: Expression = unit * 10**6
     for other, w, p in others:
         total = (
             total + unit * int(instance.sigma_worker[kind, other]) * w + unit * int(instance.sigma_ps[kind, other]) * p

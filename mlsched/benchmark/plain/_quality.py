@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from mlsched.core.aliases import Expression
 from mlsched.instances.quality import Instance, Plan
 
 
-def _largest_sum(model: cp_model.CpModel, values: list[Any], most: int) -> None:
+def _largest_sum(model: cp_model.CpModel, values: list[Expression], most: int) -> None:
     model.maximize(sum(values))
 
 
-def _least_worst(model: cp_model.CpModel, values: list[Any], most: int) -> None:
+def _least_worst(model: cp_model.CpModel, values: list[Expression], most: int) -> None:
     worst = model.new_int_var(0, most, "")
     for value in values:
         model.add(worst >= value)

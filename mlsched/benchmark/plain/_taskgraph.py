@@ -14,6 +14,7 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
+from mlsched.core.aliases import Expression
 from mlsched.instances.taskgraph import Instance, Timetable
 from mlsched.instances.taskgraph.gpus import counts, gpu_column
 
@@ -25,9 +26,9 @@ class ModelParts:
     model: cp_model.CpModel
     instance: Instance
     horizon: int
-    runs: dict[tuple[int, int], Any]
-    ends: dict[tuple[int, int], Any]
-    traffic: Any
+    runs: dict[tuple[int, int], Expression]
+    ends: dict[tuple[int, int], Expression]
+    traffic: Expression
 
     def completions(self) -> list[cp_model.IntVar]:
         """Return variables for when each job is complete, or later."""
@@ -37,7 +38,7 @@ class ModelParts:
             self.model.add(completion_of[j] >= end).only_enforce_if(self.runs[j, i])
         return completion_of
 
-    def accuracies(self) -> list[Any]:
+    def accuracies(self) -> list[Expression]:
         """Return each job's accuracy with the iterations that count: those finished by the deadline, or all."""
         counts = {}
         for j, i in self.runs:
@@ -105,15 +106,15 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     horizon += sum(delay * most[job_of[v]] for _, v, _, delay, _ in edges)
 
     # Which iterations run; then node and time of each run of a task.
-    runs: dict[tuple[int, int], Any] = {}
+    runs: dict[tuple[int, int], Expression] = {}
     for j, iterations in enumerate(most):
         for i in range(iterations):
             runs[j, i] = model.new_bool_var("") if i >= least[j] else model.new_constant(1)
             if i > least[j]:
                 model.add_implication(runs[j, i], runs[j, i - 1])
-    start: dict[tuple[int, int], Any] = {}
-    here: dict[tuple[int, int], dict[int, Any]] = {}
-    intervals: list[list[tuple[int, Any]]] = [[] for _ in capacity]
+    start: dict[tuple[int, int], Expression] = {}
+    here: dict[tuple[int, int], dict[int, Expression]] = {}
+    intervals: list[list[tuple[int, Expression]]] = [[] for _ in capacity]
     for k, j in enumerate(job_of):
         home = {n: model.new_bool_var("") for n in instance.eligible[k].nonzero()[0].tolist()}
         model.add_exactly_one(home.values())
@@ -138,7 +139,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     held = _gpus(model, instance, start, here) if instance.gpu_unit else {}
 
     # An edge delays its target, and counts as traffic, if its two runs are on different nodes.
-    away: dict[tuple[int, ...], Any] = {}
+    away: dict[tuple[int, ...], Expression] = {}
     traffic = []
     for u, v, lag, delay, volume in edges:
         for i in range(lag, most[job_of[v]]):
@@ -171,10 +172,12 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     return model, plan
 
 
-def _gpus(model: cp_model.CpModel, instance: Instance, start: dict[Any, Any], here: dict[Any, Any]) -> dict[Any, Any]:
+def _gpus(
+    model: cp_model.CpModel, instance: Instance, start: dict[Any, Expression], here: dict[Any, Expression]
+) -> dict[Any, Expression]:
     """Return, by (task, iteration, node), Booleans of the GPUs that a run uses: one in part, or some completely."""
     unit, column, many = instance.gpu_unit, gpu_column(instance.resources), counts(instance).tolist()
-    literals: dict[Any, Any] = {}
+    literals: dict[Any, Expression] = {}
     on: list[list[list[tuple[Any, int]]]] = [[[] for _ in range(gpus)] for gpus in many]
     for (k, i), begin in start.items():
         need, lasts = int(instance.demand[k, column]), int(instance.duration[k])

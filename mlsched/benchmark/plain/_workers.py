@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from mlsched.core.aliases import Expression
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 #: Objective -> function that sets it from the jobs' costs.
-OBJECTIVES: dict[str, Callable[[cp_model.CpModel, list[Any]], None]] = {
+OBJECTIVES: dict[str, Callable[[cp_model.CpModel, list[Expression]], None]] = {
     "total_jct": lambda model, cost: model.minimize(sum(cost))
 }
 

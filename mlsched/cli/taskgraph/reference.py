@@ -22,6 +22,7 @@ from mlsched.cli.output import (
     settings,
     waiting,
 )
+from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.safe_open import shown_path
@@ -94,7 +95,7 @@ def reference(
     from mlsched import api
     from mlsched.core.deadline import Deadline
 
-    given: dict[str, Any] = {"cluster": cluster, "read": read, "limit": limit, "set": settings(option or [], "--set")}
+    given: Data = {"cluster": cluster, "read": read, "limit": limit, "set": settings(option or [], "--set")}
     if time_limit is not None and not time_limit >= 0:
         raise InvalidInput(f"time_limit: {time_limit}, expected a number from 0 on")
     workload = _workload(log, given)
@@ -126,7 +127,7 @@ def _resume_message(output: Path) -> str:
     return f"nothing was reached yet that could be kept in {output}"
 
 
-def _workload(log: str, log_options: dict[str, Any]) -> Any:
+def _workload(log: str, log_options: Data) -> Any:
     from mlsched import api
     from mlsched.core.params import parameters_of, resolve
     from mlsched.instances.traces.builder import LogOptions
@@ -153,7 +154,7 @@ def _simulator(log: str) -> str | None:
     return "iterations" if log.startswith("synthetic:") else None
 
 
-def document(folder: Path, reference_: Reference) -> dict[str, Any]:
+def document(folder: Path, reference_: Reference) -> Data:
     """Return a reference as JSON."""
     return {"folder": str(folder), **dataclasses.asdict(reference_), "width": reference_.width}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched import api
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation import Run
 from mlsched.simulation.taskgraph.iterations import Jobs
@@ -44,7 +45,7 @@ def checked_reference(folder: Path, workloads: list[Jobs]) -> Reference:
     return claim
 
 
-def regrets(run: Run, references: list[Reference]) -> dict[str, Any]:
+def regrets(run: Run, references: list[Reference]) -> Data:
     """Return the regret intervals of a run, by references of its workload that allow the same.
 
     Of several references of one kind, each side comes from the tightest.
@@ -67,7 +68,7 @@ def refuse_parts(workloads: list[Any]) -> None:
         raise InvalidInput("--parts: is for logs and their like (task graphs by iterations); leave it out")
 
 
-def parts_of(run: Run, references: list[Reference]) -> dict[str, Any]:
+def parts_of(run: Run, references: list[Reference]) -> Data:
     """Split the gap of a run to its bound into parts, or return the reason that prevents it."""
     of_it = [r for r in references if r.weights == "jobs" and r.workload_hash == identity(run.workload)]
     try:
@@ -102,7 +103,7 @@ def _of_it(run: Run, reference: Reference) -> bool:
     return bool(reference.workload_hash == identity(run.workload))
 
 
-def part_rows(entries: Sequence[dict[str, Any]]) -> list[list[str]]:
+def part_rows(entries: Sequence[Data]) -> list[list[str]]:
     """Return one row per part of the gaps, one column per run; then the sum and the best rule beside it."""
     tables = [entry["parts"]["table"] for entry in entries]
     names = list(dict.fromkeys(name for table in tables for name in table["part"][:-1]))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.aliases import BackendModel, Expression, Variable
 from mlsched.formulations.placement._master import Master
 
 
-def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
+def model(master: Master, above: int) -> tuple[BackendModel, list[Variable], list[Variable]]:
     """Return (model, lambda variables, z variables); only solutions of value above `above` are feasible."""
     from ortools.sat.python import cp_model
 
@@ -20,7 +19,7 @@ def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
     full = [cp.new_bool_var("") for _ in range(len(master.cuts.job))]
     for k, n in enumerate(count):
         cp.add(sum(use[c] for c in np.flatnonzero(master.table.group == k).tolist()) == n)
-    by_job: list[list[Any]] = [[] for _ in range(space.total)]
+    by_job: list[list[Expression]] = [[] for _ in range(space.total)]
     for variable, job in zip(full, master.cuts.job.tolist(), strict=True):
         by_job[job].append(variable)
     for job, variables in enumerate(by_job):
@@ -36,14 +35,14 @@ def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
         for hosted, whole in ((master.table.w, space.pace.workers), (master.table.p, space.pace.ps)):
             here = np.flatnonzero(hosted[:, job]).tolist()
             cp.add(sum(int(hosted[c, job]) * use[c] for c in here) == int(whole[job]) * placed)
-    terms: list[list[Any]] = [[] for _ in range(master.rows)]
+    terms: list[list[Expression]] = [[] for _ in range(master.rows)]
     for c, job in zip(*(x.tolist() for x in np.nonzero(master.supply >= 0)), strict=True):
         terms[int(master.supply[c, job])].append(use[c])
     for z, row, n in zip(
         master.demand_cut.tolist(), master.demand_row.tolist(), master.demand_count.tolist(), strict=True
     ):
         terms[row].append(-n * full[z])
-    spare: Any = 0
+    spare: Expression = 0
     for row in range(master.rows):
         balance = spare + sum(terms[row])
         if master.last[row]:

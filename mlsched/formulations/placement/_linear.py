@@ -43,7 +43,7 @@ def matrix(master: Master) -> tuple[IntArray, IntArray, FloatArray, FloatArray, 
     return rows, columns, values.astype(np.float64), lower, upper, most
 
 
-def highs_model(master: Master) -> tuple[Any, Any]:
+def highs_model(master: Master) -> tuple[BackendModel, BackendModel]:
     """Return the LP as a HighsLp that minimises -total_speed, and its matrix in compressed columns."""
     import highspy
     from scipy.sparse import csc_matrix

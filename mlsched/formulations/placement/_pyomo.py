@@ -6,10 +6,10 @@ In a complete model each server is its own class, and all configurations are inc
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel, Expression, Variable
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.models import Size
 from mlsched.formulations.placement._configurations import Space, TooMany
@@ -64,7 +64,7 @@ def _write_model(master: Master) -> Formulation:
     for group in ("link", "server", "job", "most"):
         setattr(mip, group, pyo.Constraint(pyo.Any))
     rows, places, values, lower, upper, _ = matrix(master)
-    terms: list[list[Any]] = [[] for _ in names]
+    terms: list[list[Expression]] = [[] for _ in names]
     for row, place, value in zip(rows.tolist(), places.tolist(), values.tolist(), strict=True):
         terms[row].append(round(value) * columns[place])
     for (group, index), own, low, high in zip(names, terms, lower.tolist(), upper.tolist(), strict=True):
@@ -75,10 +75,10 @@ def _write_model(master: Master) -> Formulation:
             getattr(mip, group)[index] = pyo.Constraint.Infeasible
     _add_hosted_counts(mip, master, uses)
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
+    def decode(value_of: Callable[[Variable], int]) -> Plan:
         return plan_of(master, np.array([value_of(mip.use[key]) for key in uses], dtype=np.int64))
 
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
+    def encode(plan: Plan) -> list[tuple[Variable, int]]:
         pairs = []
         for key, w, p in zip(uses, table.w[:, space.running :], table.p[:, space.running :], strict=True):
             own = next(c.servers for c in space.classes if c.servers[0] == key[0])
@@ -104,12 +104,12 @@ def _link_labels(master: Master) -> list[tuple[int, int, int]]:
     return links
 
 
-def _add_hosted_counts(mip: Any, master: Master, uses: list[tuple[int, int]]) -> None:
+def _add_hosted_counts(mip: BackendModel, master: Master, uses: list[tuple[int, int]]) -> None:
     """Add expressions workers[job, server] and ps[job, server] of new jobs; a class uses its first server."""
     import pyomo.environ as pyo
 
     for name, hosted in (("workers", master.table.w), ("ps", master.table.p)):
-        sums: dict[tuple[int, int], Any] = {}
+        sums: dict[tuple[int, int], Expression] = {}
         for c, job in np.argwhere(hosted[:, master.space.running :] > 0).tolist():
             key = job, uses[c][0]
             number = int(hosted[c, master.space.running + job])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from mlsched.core.aliases import Data, Variable
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, OneOf, Term
 from mlsched.core.registry import model_builder
 from mlsched.formulations.preemption._model import OBJECTIVES, Reduced, by_node, reduce
@@ -37,20 +37,17 @@ def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
         cp.add(need <= room + released)
     waiting = len(tes) - sum(y.values())
     grace = None
-    base: dict[str, Any] = {
-        "total_score": sum(int(instance.score[j]) * v for j, v in x.items()),
-        "victim_count": sum(x.values()),
-    }
+    base: Data = {"total_score": sum(int(instance.score[j]) * v for j, v in x.items()), "victim_count": sum(x.values())}
     if "max_grace_period" in objectives:
         grace = cp.new_int_var(0, max((int(instance.job_grace[j]) for j in x), default=0), "longest_grace")
         for j, v in x.items():
             cp.add(grace >= int(instance.job_grace[j])).only_enforce_if(v)
         base["max_grace_period"] = grace
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
+    def decode(value_of: Callable[[Variable], int]) -> Plan:
         return reduced.plan([p for p, v in y.items() if value_of(v)], [j for j, v in x.items() if value_of(v)])
 
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
+    def encode(plan: Plan) -> list[tuple[Variable, int]]:
         victims = set(plan.victims.tolist())
         values = [(v, int(j in victims)) for j, v in x.items()]
         values += [(v, int(plan.te_node[t] == n)) for (t, n), v in y.items()]

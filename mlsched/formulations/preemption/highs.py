@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 
+from mlsched.core.aliases import BackendModel, Data, Expression, Variable
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, OneOf, Term
 from mlsched.core.registry import model_builder
 from mlsched.formulations.preemption._model import OBJECTIVES, Reduced, by_node, reduce
@@ -40,18 +40,18 @@ def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
         here = [j for j in reduced.candidates if instance.job_node[j] == n]
         mip.capacity[n, r] = need - sum(int(instance.job_demand[j, r]) * mip.victim[j] for j in here) <= room
     waiting = len(tes) - sum(mip.place.values())
-    base: dict[str, Any] = {
+    base: Data = {
         "total_score": sum(int(instance.score[j]) * mip.victim[j] for j in reduced.candidates),
         "victim_count": sum(mip.victim.values()),
     }
     if "max_grace_period" in objectives:
         base["max_grace_period"] = _longest_grace(mip, reduced)
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
+    def decode(value_of: Callable[[Variable], int]) -> Plan:
         placed = [p for p in reduced.places if value_of(mip.place[p])]
         return reduced.plan(placed, [j for j in reduced.candidates if value_of(mip.victim[j])])
 
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
+    def encode(plan: Plan) -> list[tuple[Variable, int]]:
         victims = set(plan.victims.tolist())
         values = [(mip.victim[j], int(j in victims)) for j in reduced.candidates]
         values += [(mip.place[t, n], int(plan.te_node[t] == n)) for t, n in reduced.places]
@@ -61,7 +61,7 @@ def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
     return Formulation(mip, terms, decode, encode)
 
 
-def _longest_grace(mip: Any, reduced: Reduced) -> Any:
+def _longest_grace(mip: BackendModel, reduced: Reduced) -> Expression:
     """Return the longest grace period among victims by levels: grace[g] = some victim needs g or more.
 
     The sum of steps is exact in integers and its linear relaxation is tighter than `grace >= grace_j x_j`.

@@ -16,10 +16,10 @@ import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Expression
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import FloatArray, IntArray
@@ -138,7 +138,7 @@ class Priced:
         """
         rooms = self.rooms
         worth = np.zeros(rooms.shape, dtype=np.int64)
-        took: list[tuple[int, Any]] = []
+        took: list[tuple[int, Expression]] = []
         for t in np.flatnonzero(self.price > 0).tolist():
             need = rooms.steps[t]
             if (need < rooms.shape).all():

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel, Expression, Variable
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
@@ -34,7 +35,7 @@ Expressed = tuple[int, Any, list[tuple[Any, int]]]
 Steps = dict[int, list[int]]
 
 
-def _express_total(mip: Any, steps: Steps, value: dict[int, list[int]], deadline: Deadline) -> Expressed:
+def _express_total(mip: BackendModel, steps: Steps, value: dict[int, list[int]], deadline: Deadline) -> Expressed:
     """Return the sum of the jobs' values."""
     rise = sum(
         (after - before) * mip.cores[i, count]
@@ -44,7 +45,7 @@ def _express_total(mip: Any, steps: Steps, value: dict[int, list[int]], deadline
     return sum(values[0] for values in value.values()), rise, []
 
 
-def _express_worst(mip: Any, steps: Steps, loss: dict[int, list[int]], deadline: Deadline) -> Expressed:
+def _express_worst(mip: BackendModel, steps: Steps, loss: dict[int, list[int]], deadline: Deadline) -> Expressed:
     """Return the largest of the jobs' losses, by levels."""
     import pyomo.environ as pyo
 
@@ -99,7 +100,7 @@ def model(
         mip.capacity = pyo.Constraint(expr=use <= instance.available - least * len(running))
     terms: dict[str, tuple[Term, ...]] = {}
     constant: dict[str, int] = {}
-    levels: dict[str, list[tuple[Any, int]]] = {}
+    levels: dict[str, list[tuple[Expression, int]]] = {}
     for name in objectives:
         table, express = OBJECTIVES[name]
         rows = getattr(instance, table)
@@ -107,14 +108,14 @@ def model(
         constant[name], expression, levels[name] = express(mip, steps, value, deadline)
         terms[name] = (Term(1, expression),)
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
+    def decode(value_of: Callable[[Variable], int]) -> Plan:
         picks = dict.fromkeys(running, least)
         for i, count in mip.cores:
             if value_of(mip.cores[i, count]):
                 picks[i] = max(picks[i], count)
         return instance.plan(np.array([picks[i] for i in running], dtype=np.int64))
 
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
+    def encode(plan: Plan) -> list[tuple[Variable, int]]:
         values = [(mip.cores[i, count], int(plan.cores[i] >= count)) for i, count in mip.cores]
         reached = instance.evaluate(plan)
         return values + [(z, int(reached[name] >= level)) for name in levels for z, level in levels[name]]

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlsched.core.aliases import BackendModel
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import Place, symmetric
 
@@ -21,7 +22,7 @@ class Choices:
     may not move. ranks: classes of interchangeable nodes that are used in the order of the tasks.
     """
 
-    def __init__(self, layout: Layout, cp: Any, group: Sequence[Place]) -> None:
+    def __init__(self, layout: Layout, cp: BackendModel, group: Sequence[Place]) -> None:
         self.layout, self.cp, self.places = layout, cp, group
         self.place_of = [0] * layout.nodes
         for p, place in enumerate(group):

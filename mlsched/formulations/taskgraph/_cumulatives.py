@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.aliases import Expression
 from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
 from mlsched.formulations.taskgraph._gpus import Held, share
 from mlsched.formulations.taskgraph._places import is_job_shop
 from mlsched.formulations.taskgraph._pools import overall
 
 
-def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any]) -> Held:
+def add_capacities(choices: Choices, start: dict[Run, Expression], end: dict[Run, Expression]) -> Held:
     """Add rules 5 and 6: capacities of all places, implied capacities of all nodes together, and individual GPUs.
 
     A run's start and end are expressions. A resource that cannot be short on a place is left out.
@@ -20,7 +19,7 @@ def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any])
     layout, cp = choices.layout, choices.cp
     lasting = [(j, i, k) for j, i, k in layout.runs() if layout.duration[k]]
 
-    def interval(run: Run, present: Any) -> Any:
+    def interval(run: Run, present: Expression) -> Expression:
         # A fixed-size interval would define the run's end a second time.
         ends = start[run], layout.duration[run[0]], end[run]
         if isinstance(present, int):
@@ -28,7 +27,7 @@ def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any])
         return cp.new_optional_interval_var(*ends, present, "")
 
     usage = Held(choices)
-    here: list[list[tuple[Run, Literal, Any]]] = [[] for _ in choices.places]
+    here: list[list[tuple[Run, Literal, Expression]]] = [[] for _ in choices.places]
     for j, i, k in lasting:
         for p, literal in choices.where[k, i].items():
             present = choices.both(literal, choices.running(j, i))

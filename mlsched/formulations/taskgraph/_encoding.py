@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.aliases import Expression, Variable
 from mlsched.instances.taskgraph import Timetable
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Runs = dict[tuple[int, int], tuple[int, int]]
 
 
-def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
+def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Variable, int]]:
     """Return (variable, value) pairs, each variable at most once; they determine all other variables.
 
     Starts and places of runs that the plan leaves out are missing: any values are valid.
@@ -23,7 +24,7 @@ def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
     layout, choices = model.layout, model.choices
     runs = runs_of(plan)
     names = _node_names(model, runs)
-    values: dict[int, tuple[Any, int]] = {}
+    values: dict[int, tuple[Expression, int]] = {}
 
     def put(variable: Any, value: int) -> None:
         if not isinstance(variable, int) and variable.index >= 0:

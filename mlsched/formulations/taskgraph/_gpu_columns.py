@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mlsched.core.aliases import Array, BackendModel, Expression, Variable
 from mlsched.formulations.taskgraph._decoder import Decoder, Run
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
@@ -71,7 +72,7 @@ class GpuColumns:
         for (n, at), labels in common.items():
             add(sum(labels) + sum(whole.get((n, at), ())) <= layout.gpus.count[n], "gpus", n, at)
 
-    def _entire_gpus(self, mip: Any) -> dict[Slot, list[Any]]:
+    def _entire_gpus(self, mip: BackendModel) -> dict[Slot, list[Expression]]:
         """Return, by node and time, the entire GPUs that each start of a run uses then."""
         layout, whole = self._layout, dict[Slot, list[Any]]()
         for (k, i), slots in self._slots.items():
@@ -81,7 +82,9 @@ class GpuColumns:
                     whole.setdefault((n, at), []).append(many * mip.start[k, i, n, t])
         return whole
 
-    def timetable(self, node: Mapping[Run, int], start: Mapping[Run, int], chosen: Callable[[Any], int]) -> Timetable:
+    def timetable(
+        self, node: Mapping[Run, int], start: Mapping[Run, int], chosen: Callable[[Variable], int]
+    ) -> Timetable:
         """Return the plan of some runs on their nodes and GPUs; runs without a start come last, one after the other.
 
         chosen: the value of `gpu` at a column.
@@ -89,7 +92,7 @@ class GpuColumns:
         gpu = {(k, i): g for k, i, n, g, t in self.columns if chosen((k, i, n, g, t))}
         return self._layout.timetable(node, _sequential_starts(self._layout, node, start), gpu)
 
-    def encode(self, runs: Mapping[Run, Slot], gpu: Mapping[Run, int], columns: Any) -> list[tuple[Any, int]]:
+    def encode(self, runs: Mapping[Run, Slot], gpu: Mapping[Run, int], columns: Array) -> list[tuple[Variable, int]]:
         """Return values of `gpu` for a plan: node and start, and GPU, of its runs."""
         return [
             (columns[k, i, n, g, t], int(runs.get((k, i)) == (n, t) and gpu[k, i] == g))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel, Expression, Variable
 from mlsched.core.errors import TooLarge
 from mlsched.instances.taskgraph import Instance, gpus
 
@@ -117,7 +118,7 @@ class Held:
                 before.append(usage[g - 1])
                 self.choices.cp.add_bool_or([*before, usage[g].negated()])
 
-    def labels(self, at: dict[Run, int], value_of: Callable[[Any], int]) -> dict[Run, int]:
+    def labels(self, at: dict[Run, int], value_of: Callable[[Variable], int]) -> dict[Run, int]:
         """Return the GPU of each run with a fraction and literals; at: the place of every run."""
         parts = set(self.choices.layout.gpus.parts)
         return {
@@ -127,7 +128,7 @@ class Held:
         }
 
 
-def share(cp: Any, intervals: list[Any], demands: list[int], capacity: int) -> None:
+def share(cp: BackendModel, intervals: list[Expression], demands: list[int], capacity: int) -> None:
     """Let optional intervals share a capacity: without overlap if any two exceed it."""
     if len(intervals) > 1 and min(demands) * 2 > capacity:
         cp.add_no_overlap(intervals)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mlsched.core.aliases import Expression, Variable
 from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
 from mlsched.formulations.taskgraph._cumulatives import add_capacities
@@ -65,12 +66,12 @@ class IntervalModel:
             lasting = {k: 1 for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]}
             if (whole := Pool(layout.nodes, lasting)) not in self.pools:
                 self.pools.append(whole)
-        self.start: dict[Run, Any] = {}
-        self.end: dict[Run, Any] = {}
-        self.completion: dict[int, Any] = {}
-        self.last: Any = None
-        self.met: dict[int, Any] = {}
-        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
+        self.start: dict[Run, Expression] = {}
+        self.end: dict[Run, Expression] = {}
+        self.completion: dict[int, Expression] = {}
+        self.last: Expression = None
+        self.met: dict[int, Expression] = {}
+        self.terms: dict[str, Expression] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         self.until = self._latest_completions()
         self._begin_phase("place")
@@ -172,7 +173,7 @@ class IntervalModel:
                 else:
                     self.add_if(begin >= end + delay, x, apart)
 
-    def add_if(self, row: Any, *conditions: Any) -> None:
+    def add_if(self, row: Expression, *conditions: Any) -> None:
         """Add a row, under conditions (None: unconditional)."""
         # Between constants, a comparison is a bool.
         addition = self.cp.add(row) if not isinstance(row, bool) else self.cp.add_bool_and([row])
@@ -198,7 +199,7 @@ class IntervalModel:
                 else:
                     self._after_sinks(self.last, j)
 
-    def _after_sinks(self, variable: Any, j: int) -> None:
+    def _after_sinks(self, variable: Expression, j: int) -> None:
         """Bound a variable from below by the end of job j."""
         for i in ends(self.layout, j):
             for k in self.layout.sinks(j, i):
@@ -248,7 +249,7 @@ class IntervalModel:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.cp, terms, self.decode, self.encode, self.constant)
 
-    def decode(self, value_of: Callable[[Any], int]) -> Timetable:
+    def decode(self, value_of: Callable[[Variable], int]) -> Timetable:
         """Return the plan of a solution."""
         layout, choices = self.layout, self.choices
         start: dict[Run, int] = {}
@@ -261,7 +262,7 @@ class IntervalModel:
             at[k, i] = next(p for p, y in choices.where[k, i].items() if isinstance(y, int) or value_of(y))
         return layout.timetable(colour(layout, choices.places, at, start), start, self.held.labels(at, value_of))
 
-    def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
+    def encode(self, plan: Timetable) -> list[tuple[Variable, int]]:
         """Return a plan as values of all variables, each once; [] if the model is infeasible."""
         return [] if self.reason is not None else encode(self, plan)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
+from mlsched.core.aliases import Data
 from mlsched.core.formulation import Formulation
 from mlsched.core.models import NamedModel, Size
 from mlsched.formulations.taskgraph import highs
@@ -34,10 +34,10 @@ def intervals(instance: Instance, objectives: tuple[str, ...], size: Size) -> Na
     return NamedModel(built_object.formulation(), names)
 
 
-def _names(made: IntervalModel) -> dict[str, Any]:
+def _names(made: IntervalModel) -> Data:
     """Return name -> variable, literal or number."""
     choices = made.choices
-    names: dict[str, Any] = {f"start[{k},{i}]": start for (k, i), start in made.start.items()}
+    names: Data = {f"start[{k},{i}]": start for (k, i), start in made.start.items()}
     for (k, i), where in choices.where.items():
         names.update({f"on[{k},{i},{choices.places[p].nodes[0]}]": literal for p, literal in where.items()})
     names.update({f"run[{j},{i}]": literal for (j, i), literal in choices.runs.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from mlsched.core.aliases import Expression
 from mlsched.formulations.taskgraph._choices import Choices, Literal
 
 #: An objective: (literal or variable, weight) pairs, and a constant that is added to their sum.
@@ -30,7 +31,7 @@ class Objectives:
         self._timing, self._choices, self._layout = timing, timing.choices, timing.choices.layout
         self.on_time: dict[tuple[int, int], Literal] = {}
 
-    def sums(self, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, int]]:
+    def sums(self, names: Sequence[str]) -> tuple[dict[str, Expression], dict[str, int]]:
         """Return some of the six objectives as CP-SAT expressions, and their constants."""
         from ortools.sat.python import cp_model
 
@@ -83,7 +84,7 @@ class Objectives:
         return parts, constant
 
     def _traffic(self) -> Parts:
-        total: dict[int, tuple[Any, int]] = {}
+        total: dict[int, tuple[Expression, int]] = {}
         constant = 0
         for j, i, k in self._layout.runs():
             for volume, literal in self._choices.sent(j, i, k):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
+from mlsched.core.aliases import BackendModel, Expression
 from mlsched.formulations.taskgraph._choices import Literal
 
 #: Weighted literals; a literal may be 0 or 1.
@@ -15,13 +15,13 @@ Terms = list[tuple[int, Literal]]
 class Rows:
     """Builder of rows without enforcement literals, which cutting planes and linear relaxations ignore."""
 
-    def __init__(self, cp: Any) -> None:
+    def __init__(self, cp: BackendModel) -> None:
         self.cp = cp
 
     def at_least(self, terms: Iterable[tuple[int, Literal]], bound: int) -> None:
         """Add sum of weight * literal >= bound, unless it is always true."""
         weights: dict[int, int] = {}
-        literals: dict[int, Any] = {}
+        literals: dict[int, Expression] = {}
         for weight, literal in terms:
             if isinstance(literal, int):
                 bound -= weight * literal

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from mlsched.core.aliases import Expression
 from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
 from mlsched.formulations.taskgraph._rows import Rows, Terms, no
 
@@ -19,7 +19,7 @@ class Started:
     def __init__(self, choices: Choices, rows: Rows) -> None:
         self.layout, self._rows = choices.layout, rows
         self.window: dict[Run, tuple[int, int]] = {}
-        self.begun: dict[Run, list[Any]] = {}
+        self.begun: dict[Run, list[Expression]] = {}
         self.after: dict[Run, Literal] = {}
 
     def add(self, run: Run, window: tuple[int, int], times: int, after: Literal) -> None:

@@ -20,6 +20,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlsched.core.aliases import Expression, Variable
 from mlsched.core.contract import objective_entry
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
@@ -55,10 +56,12 @@ def build(
     return model(Layout.of(instance), objectives, Deadline(limits.seconds), at_worst)
 
 
-def accuracies(instance: Instance, counted: Sequence[tuple[int, Sequence[Any]]]) -> tuple[Any, Any]:
+def accuracies(
+    instance: Instance, counted: Sequence[tuple[int, Sequence[Expression]]]
+) -> tuple[Expression, Expression]:
     """Return total_accuracy and accuracy_met; by job: iterations that certainly count, and variables for others."""
-    total: Any = 0
-    success: Any = 0
+    total: Expression = 0
+    success: Expression = 0
     for table, required, (sure, more) in zip(
         instance.accuracy.tolist(), instance.required.tolist(), counted, strict=True
     ):
@@ -179,15 +182,15 @@ class _Mip:
         late = [(n, self.end) for n in layout.nodes_of(k, i)] if self.may_be_late else []
         return [(n, t) for n in layout.nodes_of(k, i) for t in range(layout.head[k][i], last + 1)] + late
 
-    def _is_late(self, j: int, i: int, k: int) -> Any:
+    def _is_late(self, j: int, i: int, k: int) -> Expression:
         """Return an expression: run (k, i) ends after its job's deadline."""
         by = self.layout.deadline[j] - self.layout.duration[k]
         return sum(self.mip.start[k, i, n, t] for n, t in self.keys[k, i] if t > by or t == self.end)
 
-    def _iteration_runs(self, j: int, i: int) -> Any:
+    def _iteration_runs(self, j: int, i: int) -> Expression:
         return 1 if i < self.layout.mandatory[j] else self.mip.run[j, i]
 
-    def _has_started(self, k: int, i: int, until: int, node: int | None = None) -> Any:
+    def _has_started(self, k: int, i: int, until: int, node: int | None = None) -> Expression:
         """Return an expression: run (k, i) has started by a time (on a node)."""
         return sum(self.mip.start[k, i, n, t] for n, t in self.keys[k, i] if t <= until and (node is None or n == node))
 
@@ -281,7 +284,7 @@ class _Mip:
                     self._add_row(mip.completion[j] >= end, "completed", k, i)
         return [mip.completion[j] for j in range(layout.jobs)]
 
-    def _total_jct(self) -> Any:
+    def _total_jct(self) -> Expression:
         self.constant["total_jct"] = -sum(self.layout.arrival)
         return sum(self._completions)
 
@@ -365,7 +368,7 @@ class _Mip:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.mip, terms, self.decode, self.encode, self.constant)
 
-    def decode(self, value_of: Callable[[Any], int]) -> Timetable:
+    def decode(self, value_of: Callable[[Variable], int]) -> Timetable:
         selection = [
             (k, i, n, t)
             for (k, i), slots in self.keys.items()
@@ -380,7 +383,7 @@ class _Mip:
             return self.layout.timetable(node, start)
         return compacted(self.layout, node, start)
 
-    def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
+    def encode(self, plan: Timetable) -> list[tuple[Variable, int]]:
         runs = runs_of(plan)
         pairs = []
         for (k, i), slots in self.keys.items():

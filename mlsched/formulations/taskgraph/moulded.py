@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlsched.core.aliases import Expression, Variable
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
 from mlsched.core.registry import model_builder
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
@@ -40,7 +41,7 @@ class _TimeIndexed:
         self.moulded, self.values = moulded, Values(moulded)
         self.mip = pyo.ConcreteModel()
         self.mip.rows = pyo.ConstraintList()
-        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
+        self.terms: dict[str, Expression] = dict.fromkeys(objectives, 0)
         self.starts: list[Start] = []
         if moulded.reason is not None:
             self.mip.none = pyo.Var(domain=pyo.Binary)
@@ -65,7 +66,7 @@ class _TimeIndexed:
                     self.mip.rows.add(self.mip.last >= self._weighted_sum([(shares[i], i) for i in mine]))
                 self.terms[name] = self.mip.last
 
-    def _weighted_sum(self, weighted: list[tuple[int, int]]) -> Any:
+    def _weighted_sum(self, weighted: list[tuple[int, int]]) -> Expression:
         """Return a sum of weight * s[i]; the number 0 if every weight is 0."""
         from pyomo.core.expr import LinearExpression
 
@@ -96,7 +97,7 @@ class _TimeIndexed:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.mip, terms, self.decode, lambda plan: [], self.values.constants())
 
-    def decode(self, value_of: Callable[[Any], int]) -> Timetable:
+    def decode(self, value_of: Callable[[Variable], int]) -> Timetable:
         selection = [start for start, s in zip(self.starts, self.s, strict=True) if value_of(s)]
         selection.sort(key=lambda start: self.moulded.end if start.time is None else start.time)
         return self.moulded.timetable(scheduled(self.moulded, [[self.moulded.modes[c.job][c.mode]] for c in selection]))
@@ -114,12 +115,12 @@ class _Gangs:
 
         self.moulded, self.values, self.cp = moulded, Values(moulded), cp_model.CpModel()
         self.constant = self.values.constants()
-        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
+        self.terms: dict[str, Expression] = dict.fromkeys(objectives, 0)
         self.objectives, self.known = objectives, list[Gangs]()
         self.modes: list[list[Mode]] = []
         self.z: list[list[Any]] = []
-        self.start: list[Any] = []
-        self.end: list[Any] = []
+        self.start: list[Expression] = []
+        self.end: list[Expression] = []
         if moulded.reason is not None:
             self.cp.add_bool_or([])
             return
@@ -131,7 +132,7 @@ class _Gangs:
 
     def _add_modes(self, latest: list[int]) -> None:
         cp, moulded = self.cp, self.moulded
-        here: dict[tuple[int, int], list[tuple[Any, int]]] = {}
+        here: dict[tuple[int, int], list[tuple[Expression, int]]] = {}
         for of_job, until in zip(moulded.modes, latest, strict=True):
             modes = [m for m in of_job if moulded.release(m) + m.duration <= until]
             literals = [cp.new_bool_var("") for _ in modes]
@@ -164,10 +165,10 @@ class _Gangs:
             room = moulded.layout.capacity[n][r]
             cp.add_cumulative([v for v, _ in entries], [h for _, h in entries], room)
 
-    def _total_jct(self) -> Any:
+    def _total_jct(self) -> Expression:
         return sum(self.end)
 
-    def _makespan(self) -> Any:
+    def _makespan(self) -> Expression:
         if not self.end:
             return 0
         last = self.cp.new_int_var(0, self.moulded.end, "")
@@ -175,14 +176,14 @@ class _Gangs:
             self.cp.add(last >= end)
         return last
 
-    def _deadlines_met(self) -> Any:
+    def _deadlines_met(self) -> Expression:
         success = []
         for j, end in enumerate(self.end):
             success.append(self.cp.new_bool_var(""))
             self.cp.add(end <= self.moulded.layout.deadline[j]).only_enforce_if(success[-1])
         return sum(success)
 
-    def _traffic(self) -> Any:
+    def _traffic(self) -> Expression:
         return sum(
             m.traffic * z
             for modes, zs in zip(self.modes, self.z, strict=True)
@@ -190,7 +191,7 @@ class _Gangs:
             if m.traffic
         )
 
-    def _accuracy_steps(self, j: int) -> tuple[int, list[Any]]:
+    def _accuracy_steps(self, j: int) -> tuple[int, list[Expression]]:
         """Return (iterations that certainly count, literals for one more each) towards job j's accuracy."""
         layout, modes = self.moulded.layout, self.modes[j]
         sure = layout.finished[j] if self.values.final else self.values.on_time[j]
@@ -211,7 +212,7 @@ class _Gangs:
             steps.append(self.on_time[j, i])
         return sure, steps
 
-    def _total_accuracy(self) -> Any:
+    def _total_accuracy(self) -> Expression:
         return accuracies(self.moulded.layout.instance, [self._accuracy_steps(j) for j in range(len(self.end))])[0]
 
     def _accuracy_met(self) -> Any:
@@ -221,14 +222,14 @@ class _Gangs:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
         return Formulation(self.cp, terms, self.decode, self.encode, self.constant)
 
-    def decode(self, value_of: Callable[[Any], int]) -> Timetable:
+    def decode(self, value_of: Callable[[Variable], int]) -> Timetable:
         selection = []
         for modes, literals, start in zip(self.modes, self.z, self.start, strict=True):
             mode = next(m for m, z in zip(modes, literals, strict=True) if value_of(z))
             selection.append((mode, value_of(start)))
         return self.moulded.timetable(selection)
 
-    def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
+    def encode(self, plan: Timetable) -> list[tuple[Variable, int]]:
         """Return a list schedule of gangs: most plans of the task level are invalid here."""
         if not self.known or len(self.objectives) != 1:
             return []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from mlsched.core.aliases import Variable
 from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.workers.columns import Columns
 from mlsched.instances.workers import Plan
@@ -22,10 +22,10 @@ def model(choice: Columns) -> Formulation:
     for use, capacity in zip(choice.use.T.tolist(), choice.capacity.tolist(), strict=True):
         cp.add(cp_model.LinearExpr.weighted_sum(x, use) <= capacity)
 
-    def decode(value_of: Callable[[Any], int]) -> Plan:
+    def decode(value_of: Callable[[Variable], int]) -> Plan:
         return choice.plan([c for c, v in enumerate(x) if value_of(v)])
 
-    def encode(plan: Plan) -> list[tuple[Any, int]]:
+    def encode(plan: Plan) -> list[tuple[Variable, int]]:
         picks = set(choice.chosen(plan).tolist())
         return [(v, int(c in picks)) for c, v in enumerate(x)]
 

@@ -5,10 +5,11 @@ It sees the true interference and network penalties, as the judge does. The rule
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.core.params import CountOrNone, Range
@@ -22,7 +23,7 @@ from mlsched.instances.placement.pace import Pace
 START_MOVES, SMALL = 200, 60
 
 
-def _start_parameters(instance: Instance) -> dict[str, Any]:
+def _start_parameters(instance: Instance) -> Data:
     return {"moves": START_MOVES} if len(instance.job_type) * len(instance.server_free) <= SMALL else {}
 
 

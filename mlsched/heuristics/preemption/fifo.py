@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.registry import solver
 from mlsched.heuristics.preemption._room import Room
 from mlsched.instances.preemption import Instance, Plan
 
 
-def vanilla_queue(params: Mapping[str, Any]) -> dict[str, Any]:
+def vanilla_queue(params: Mapping[str, Any]) -> Data:
     """Return the options of the paper's FIFO: one queue for both kinds of job."""
     return {"te_first": False}
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import solver
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def own_limit(params: Mapping[str, Any]) -> dict[str, Any]:
+def own_limit(params: Mapping[str, Any]) -> Data:
     """Return the simulator option: on the clock, a rule's own P is the limit of the world."""
     return {"preemption_limit": params["P"]} if params["P"] else {}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import ArraySpec, BoolArray, IntArray
 from mlsched.core.formulation import NO_LIMITS
@@ -19,9 +20,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
 class Inner:
     """A rule by name, with default or given parameters, and its memory."""
 
-    def __init__(
-        self, name: str, rng: np.random.Generator, memory: Any, parameters: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, name: str, rng: np.random.Generator, memory: Any, parameters: Data | None = None) -> None:
         self.found, defaults = registry().solver("taskgraph", name)
         if self.found.called != "online" or self.found.rule is None or "rule" in self.found.parameters:
             raise InvalidInput(f"rule: {name!r}, expected a rule for snapshots without an inner rule")
@@ -65,6 +64,6 @@ def only(snapshot: Snapshot, jobs: BoolArray) -> Snapshot:
     return Snapshot.trusted(**columns)
 
 
-def _snapshot_columns(snapshot: Snapshot) -> dict[str, Any]:
+def _snapshot_columns(snapshot: Snapshot) -> Data:
     refuse_types(snapshot)
     return {field.name: getattr(snapshot, field.name) for field in dataclasses.fields(snapshot)}

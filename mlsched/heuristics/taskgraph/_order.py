@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError, describe_exception, did_you_mean, shorten
 from mlsched.core.fields import IntArray
@@ -364,6 +365,6 @@ def _declared_order(order: Order) -> Order:
     return order
 
 
-def _pausing_options(order: Order, params: dict[str, Any]) -> dict[str, Any]:
+def _pausing_options(order: Order, params: Data) -> Data:
     """Return the options of the simulator that a preemptive order implies."""
     return {"pausing": "keep"} if order.preempts else {}

@@ -13,10 +13,11 @@ same demand and may use any node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.heuristics.taskgraph.measures import Flags, remaining_time, run_left, tasks_of
@@ -158,7 +159,7 @@ class Profile:
         """Return a slot as rules remember it: its start and its nodes; -1 for each node that is open."""
         return [slot.start, *([-1] * len(slot.nodes) if self.counts else slot.nodes)]
 
-    def recalled(self, unit: Unit, memory: dict[str, Any]) -> Slot | None:
+    def recalled(self, unit: Unit, memory: Data) -> Slot | None:
         """Return the slot of a unit that a rule remembers, if any; the nodes of a counted slot are open."""
         start, *nodes = memory.get(unit.name, [0])
         if not nodes or (not self.counts and -1 in nodes):

@@ -8,10 +8,11 @@ as long as a pause, jobs would never end.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.params import Range
 from mlsched.heuristics.taskgraph.measures import Flags, per_job
 from mlsched.heuristics.taskgraph.place import Placer
@@ -24,7 +25,7 @@ Lost = Annotated[float, Range(0, 0.5, open_low=True)]
 LOST = 0.05
 
 
-def in_turns(placer: Placer, seconds: float, lost: float, *keys: Any) -> Round:
+def in_turns(placer: Placer, seconds: float, lost: float, *keys: Array) -> Round:
     """Serve jobs in order of the keys, the first key first, in turns of `seconds` (see `turn_of`).
 
     A job whose turn is not over comes before all others; a job whose turn is over continues unless another takes its

@@ -21,10 +21,11 @@ Differences here:
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.params import Number
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, first_units, hold_ticks, start, waiting
@@ -45,13 +46,13 @@ from mlsched.instances.taskgraph import Round, Snapshot
 def answer(
     snapshot: Snapshot,
     *,
-    memory: dict[str, Any] | None,
+    memory: Data | None,
     rng: np.random.Generator,
     depth: Number = 100,
     reserve: Literal["auto", "count", "nodes"] = "auto",
     stop: str = "most",
     nodes: str = "auto",
-) -> tuple[Round, dict[str, Any]]:
+) -> tuple[Round, Data]:
     """Give each of the first `depth` jobs that wait the earliest slot that delays none before it; start those due now.
 
     depth: inf for all of them. reserve: as for easy-backfill. stop, nodes: as for fifo.
@@ -88,13 +89,13 @@ def answer(
     return placer.round(wake_at=wake), {name: profile.noted(slot) for name, slot in slots.items()}
 
 
-def _promised_times(units: list[Unit], memory: dict[str, Any]) -> list[int]:
+def _promised_times(units: list[Unit], memory: Data) -> list[int]:
     """Return the starts and ends of the promises."""
     starts = [(memory[unit.name][0], unit.ticks) for unit in units if unit.name in memory]
     return [time for start, ticks in starts for time in (start, start + ticks)]
 
 
-def _valid_promises(profile: Profile, units: list[Unit], memory: dict[str, Any]) -> dict[str, Slot]:
+def _valid_promises(profile: Profile, units: list[Unit], memory: Data) -> dict[str, Slot]:
     """Return the valid promises up to the first invalid one in the queue; the profile includes them."""
     promised = [(unit, slot) for unit in units if (slot := profile.recalled(unit, memory)) is not None]
     if promised and profile.take_all(promised):

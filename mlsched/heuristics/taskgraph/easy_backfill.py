@@ -18,10 +18,11 @@ Differences here:
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._order import Order
@@ -40,12 +41,12 @@ def order(*, reserve: str = "auto", stop: str = "most", nodes: str = "auto") -> 
 def answer(
     snapshot: Snapshot,
     *,
-    memory: dict[str, Any] | None,
+    memory: Data | None,
     rng: np.random.Generator,
     reserve: Literal["auto", "count", "nodes"] = "auto",
     stop: str = "most",
     nodes: str = "auto",
-) -> tuple[Round, dict[str, Any]]:
+) -> tuple[Round, Data]:
     """Start jobs in order of arrival; behind the first waiting job, start jobs that do not delay it.
 
     reserve: for the first waiting job, "count" - its amount of room, on any node; "nodes" - certain nodes; "auto" -
@@ -71,7 +72,7 @@ def answer(
     return placer.round(), {}
 
 
-def promise(profile: Profile, unit: Unit, memory: dict[str, Any]) -> Slot | None:
+def promise(profile: Profile, unit: Unit, memory: Data) -> Slot | None:
     """Return the earliest slot of a unit, or its promised slot if that is not later and still possible."""
     earliest = profile.earliest(unit)
     old = profile.recalled(unit, memory)

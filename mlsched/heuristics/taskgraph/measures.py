@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import IntArray
 from mlsched.core.params import check_choice
 from mlsched.instances.taskgraph import Snapshot
@@ -35,7 +35,7 @@ def candidates(snapshot: Snapshot) -> IntArray:
     return np.asarray(ready[np.argsort(-snapshot.tails[ready], kind="stable")])
 
 
-def by_job(snapshot: Snapshot, *keys: Any) -> IntArray:
+def by_job(snapshot: Snapshot, *keys: Array) -> IntArray:
     """Sort the candidates by their jobs' keys, the first key first, then by arrival; keep the order within a job.
 
     Jobs of a higher `priority` come before all others.
@@ -122,7 +122,7 @@ def sum_per_job(snapshot: Snapshot, values: IntArray) -> IntArray:
     return result
 
 
-def per_job(snapshot: Snapshot, values: Any) -> Floats:
+def per_job(snapshot: Snapshot, values: Array) -> Floats:
     """Sum a value per task over the tasks of each job."""
     sums: Floats = np.bincount(snapshot.task_job, weights=values, minlength=len(snapshot.arrival)).astype(np.float64)
     return sums

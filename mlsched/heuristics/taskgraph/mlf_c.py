@@ -28,6 +28,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import MIN_LOSSES
@@ -48,7 +49,7 @@ OPTSTOP, REQUIRED = 1, 2
 LOOK_AGAIN = 1.1
 
 
-def _world_of_rule(params: dict[str, Any]) -> dict[str, Any]:
+def _world_of_rule(params: Data) -> Data:
     """Return the options of the world that the placing rule requires."""
     rule, settings = registry().solver("taskgraph", params["rule"])
     return rule.world_options(settings)

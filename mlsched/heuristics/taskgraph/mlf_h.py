@@ -31,10 +31,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive, Share
@@ -55,7 +56,7 @@ TASK_QUEUEING = (*QUEUEING, "last-task")
 ORDERS = ("priority", "arrival", "remaining")
 
 
-def world(params: dict[str, Any]) -> dict[str, Any]:
+def world(params: Data) -> Data:
     """Return the simulator's options for MLF-H: tasks may move, and may pause without losing work.
 
     A user's own options take precedence.

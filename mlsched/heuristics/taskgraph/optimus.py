@@ -17,10 +17,9 @@ Simplifications and differences:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.params import NotNegative, Number
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._forecast import forecast
@@ -45,13 +44,13 @@ POINTS = 64
 def answer(
     snapshot: Snapshot,
     *,
-    memory: dict[str, Any] | None,
+    memory: Data | None,
     rng: np.random.Generator,
     epoch: Number = 10,
     threshold: NotNegative = 0.001,
     stop: str = "most",
     nodes: str = "auto",
-) -> tuple[Round, dict[str, Any]]:
+) -> tuple[Round, Data]:
     """Serve jobs by rising predicted time until they converge, predicted again every `epoch` ticks.
 
     threshold: a job has converged when an iteration reduces the loss by less than this share of the untrained

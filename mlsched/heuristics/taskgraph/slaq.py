@@ -17,10 +17,11 @@ Simplifications and differences:
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import Number
 from mlsched.core.registry import solver
@@ -43,13 +44,13 @@ from mlsched.instances.taskgraph import Round, Snapshot
 def answer(
     snapshot: Snapshot,
     *,
-    memory: dict[str, Any] | None,
+    memory: Data | None,
     rng: np.random.Generator,
     epoch: Number = 10,
     queueing: Annotated[str, QUEUEING] = "iteration",
     stop: str = "most",
     nodes: str = "auto",
-) -> tuple[Round, dict[str, Any]]:
+) -> tuple[Round, Data]:
     """Serve jobs by falling predicted loss reduction of the next `epoch` ticks.
 
     queueing: "iteration" - earlier jobs preempt later jobs; "held" - running jobs keep their nodes. stop, nodes: as for

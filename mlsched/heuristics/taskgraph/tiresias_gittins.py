@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import Number
 from mlsched.core.registry import solver
@@ -57,12 +57,12 @@ class Standing:
 def answer(
     snapshot: Snapshot,
     *,
-    memory: dict[str, Any] | None,
+    memory: Data | None,
     rng: np.random.Generator,
     window: Number = 1000,
     stop: str = "most",
     nodes: str = "auto",
-) -> tuple[Round, dict[str, Any]]:
+) -> tuple[Round, Data]:
     """Serve the queues of tiresias, each by falling Gittins index over observed sizes.
 
     stop, nodes: as for tiresias, whose default thresholds and `knob` count. window: number of ended jobs, the last
@@ -88,7 +88,7 @@ def answer(
     }
 
 
-def _observed_service(placer: Placer, served: Floats, held: Floats) -> dict[str, Any]:
+def _observed_service(placer: Placer, served: Floats, held: Floats) -> Data:
     """Return the present time, and three numbers for each job that runs after this round.
 
     The numbers are its attained service, its service per tick, and its estimated remaining ticks.
@@ -99,7 +99,7 @@ def _observed_service(placer: Placer, served: Floats, held: Floats) -> dict[str,
     return {"now": snapshot.now, "jobs": {str(job): list(row) for job, *row in rows}}
 
 
-def _ended_sizes(snapshot: Snapshot, memory: dict[str, Any]) -> list[float]:
+def _ended_sizes(snapshot: Snapshot, memory: Data) -> list[float]:
     """Return the sizes of the jobs that have ended so far, the last ones last."""
     earlier, here = memory["seen"], set(snapshot.job_id.tolist())
     departures = [row for job, row in earlier.get("jobs", {}).items() if int(job) not in here]

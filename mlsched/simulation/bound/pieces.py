@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 
@@ -122,7 +122,7 @@ def halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
     This is the dual feasible function u^(1) of Fekete and Schepers, Mathematical Programming 91, 2001.
     """
     largest = capacity.max(axis=0, initial=0)
-    count_column: Any = (2 * demand >= largest).astype(np.int64) + (2 * demand > largest)
+    count_column: Array = (2 * demand >= largest).astype(np.int64) + (2 * demand > largest)
     count_column *= demand > 0
     there = 2 * (2 * capacity >= largest).sum(axis=0)
     columns_kept = count_column.any(axis=0)

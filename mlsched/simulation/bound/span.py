@@ -9,11 +9,10 @@ by cutting planes (Kelley, J. SIAM 8, 1960), and their bound is the maximum over
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array
 from mlsched.simulation.bound.pieces import Floats, Kinds, Pieces
 
 Amounts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -45,7 +44,7 @@ def typed_end(pieces: Pieces, kinds: Kinds) -> float:
 
 def _least_cost(work: Floats, price: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Return the cost of each piece's total work on the cheapest kind, and that kind."""
-    cost: Any = np.where(np.isfinite(work[:, :, 0]), np.where(np.isfinite(work), work, 0) @ price, np.inf)
+    cost: Array = np.where(np.isfinite(work[:, :, 0]), np.where(np.isfinite(work), work, 0) @ price, np.inf)
     kind = cost.argmin(axis=0)
     return cost[kind, np.arange(cost.shape[1])], kind
 

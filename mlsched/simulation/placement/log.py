@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Self
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.simulation import log
@@ -30,7 +31,7 @@ class Log(log.Log):
         """Return column name -> values of the placements, ordered by job, then time, then server."""
         return log.columns(self.placements, PLACEMENTS, PLACEMENTS)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return both tables, each with its columns as lists."""
         placements = {name: values.tolist() for name, values in self.placement_columns().items()}
         return {"segments": super().to_json(), "placements": placements}

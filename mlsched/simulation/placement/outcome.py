@@ -51,7 +51,7 @@ def times(workload: Workload, log: Log) -> tuple[IntArray, IntArray, IntArray]:
     return start, finish, leave
 
 
-def summary(workload: Workload, log: Log) -> dict[str, Any]:
+def summary(workload: Workload, log: Log) -> Data:
     """Return the paper's figure of merit (mean completion time in intervals) and its components.
 
     waiting_jobs: mean number of jobs that wait for a place while jobs arrive. utilisation: share of each resource used
@@ -88,7 +88,7 @@ def _mean_or_none(values: FloatArray | IntArray) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def series(workload: Workload, log: Log) -> dict[str, Any]:
+def series(workload: Workload, log: Log) -> Columns:
     """Return samples for plots of distributions."""
     table = jobs(workload, log)
     return {"completion time, intervals": table["completion"], "slowdown": table["slowdown"]}

@@ -7,10 +7,11 @@ without interference, and jobs that are done at a tick.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.values import one_of
@@ -87,7 +88,7 @@ def roomy(workload: Workload) -> Workload:
     return workload.replace(server_capacity=workload.server_capacity + total_demand)
 
 
-def options() -> SearchStrategy[dict[str, Any]]:
+def options() -> SearchStrategy[Data]:
     """Return a strategy of the world's interpretations, every field drawn."""
     from hypothesis import strategies as st
 
@@ -149,7 +150,7 @@ def _random_servers(
     return servers
 
 
-VERBS: dict[str, Any] = {
+VERBS: Data = {
     "anything": any_plan,
     "place all": functools.partial(any_plan, eager=1.0),
     "place one, if none runs": functools.partial(any_plan, eager=0.0),

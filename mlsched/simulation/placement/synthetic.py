@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Columns
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import Count, Positive, Range, Share, flatten_groups
@@ -99,7 +100,7 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {"uniform": uniform, "poisson":
 @validate_arguments
 def variants(
     rng: np.random.Generator, count: int, *, most_tasks: Annotated[int, Range(1, 1000)] = 3, all_reduce: Share = 0.0
-) -> tuple[IntArray, IntArray, IntArray, Any]:
+) -> tuple[IntArray, IntArray, IntArray, Array]:
     """Draw type, workers, PSs and relative length (mean 1) of `count` random job variants."""
     kind = rng.integers(len(MODELS), size=count)
     workers, ps = rng.integers(1, most_tasks + 1, size=(2, count))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, array, integer, labels, refuse_falling, refuse_first, text
 from mlsched.core.record import Record
@@ -89,7 +90,7 @@ class Workload(Record):
             **self.jobs(waiting),
         )
 
-    def model(self) -> dict[str, Any]:
+    def model(self) -> Data:
         """Return the instance fields that describe types, interference and network."""
         return {name: getattr(self, name) for name in MODEL}
 

@@ -14,11 +14,11 @@ arrives per unit of time.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 
 Floats = npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ class Segments:
     end: IntArray
 
 
-def summary(submit: IntArray, finish: IntArray, runs: Segments, share: Floats, work: Floats) -> dict[str, Any] | None:
+def summary(submit: IntArray, finish: IntArray, runs: Segments, share: Floats, work: Floats) -> Data | None:
     """Return growth of the backlog and lost throughput of a run.
 
     Args:

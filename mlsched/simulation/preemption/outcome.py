@@ -52,7 +52,7 @@ def resumptions(log: Log) -> tuple[IntArray, IntArray]:
     return np.asarray(signal[:-1][resumed]), np.asarray((start[1:] - signal[:-1])[resumed])
 
 
-def summary(workload: Workload, log: Log) -> dict[str, Any]:
+def summary(workload: Workload, log: Log) -> Data:
     """Return the paper's figures of merit, and whether the run had a steady state (`backlog.summary`)."""
     table = jobs(workload, log)
     share, work = shares(workload)
@@ -69,9 +69,7 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     }
 
 
-def merits(
-    table: dict[str, Any], resumed: tuple[IntArray, IntArray], start: float = 0.0, end: float = np.inf
-) -> dict[str, Any]:
+def merits(table: Columns, resumed: tuple[IntArray, IntArray], start: float = 0.0, end: float = np.inf) -> Data:
     """Return the paper's figures of merit of the jobs submitted and the signals sent in [start, end), s.
 
     They are slowdown percentiles by kind, re-scheduling intervals in minutes, and shares of jobs preempted.

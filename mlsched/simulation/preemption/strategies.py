@@ -7,10 +7,11 @@ without grace period.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.instances.values import one_of
@@ -48,7 +49,7 @@ def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchSt
     return draw_workload()
 
 
-def options() -> SearchStrategy[dict[str, Any]]:
+def options() -> SearchStrategy[Data]:
     """Return a strategy of the world's interpretations, every field drawn."""
     from hypothesis import strategies as st
 
@@ -83,7 +84,7 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, victims: float = 0
     return Plan(te_node=ints(te_node), victims=selection)
 
 
-VERBS: dict[str, Any] = {
+VERBS: Data = {
     "anything": any_plan,
     "preempt all": functools.partial(any_plan, victims=1.0),
     "preempt nobody": functools.partial(any_plan, victims=0.0),

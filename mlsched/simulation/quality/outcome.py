@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array, Columns, Data
 from mlsched.core.fields import IntArray
 from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.quality.log import Log
@@ -83,7 +84,7 @@ class Course:
         """Return the mean normalised loss of the active jobs of each interval, NaN without active jobs (Fig. 7(a))."""
         count = self.active.sum(axis=0)
         total = np.where(self.active, self.loss, 0.0).sum(axis=0)
-        mean: Any = np.divide(total, count, out=np.full(len(self.time), np.nan), where=count > 0)
+        mean: Array = np.divide(total, count, out=np.full(len(self.time), np.nan), where=count > 0)
         return np.asarray(mean, dtype=np.float64)
 
     def groups(self) -> dict[str, tuple[Floats, Floats]]:
@@ -136,7 +137,7 @@ def _loss_seconds(workload: Workload, log: Log, completion: Floats) -> Floats:
     return np.asarray(np.where(over_time.active, over_time.loss * stay, 0.0).sum(axis=1))
 
 
-def summary(workload: Workload, log: Log) -> dict[str, Any]:
+def summary(workload: Workload, log: Log) -> Data:
     """Return the paper's figures of merit and additional ones; times in s, means over the jobs.
 
     - average_loss: mean over the active jobs, averaged over the time with active jobs.
@@ -173,7 +174,7 @@ def _mean_or_none(values: Floats) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def series(workload: Workload, log: Log) -> dict[str, Any]:
+def series(workload: Workload, log: Log) -> Columns:
     """Return samples for plots of distributions."""
     table = jobs(workload, log)
     return {f"time to {level} % loss reduction [s]": table[f"time_to_{level}_s"] for level in LEVELS} | {

@@ -7,10 +7,11 @@ iterations that just fill an epoch.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.instances.quality import Instance, Plan
 from mlsched.instances.values import one_of
@@ -60,7 +61,7 @@ def roomy(workload: Workload) -> Workload:
     return workload.replace(cores=min(workload.cores + more, UNLIMITED))
 
 
-def options() -> SearchStrategy[dict[str, Any]]:
+def options() -> SearchStrategy[Data]:
     """Return a strategy of the simulator's options. Every job that may run gets a core, so that every run ends."""
     from hypothesis import strategies as st
 
@@ -91,7 +92,7 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, share: float = 0.8
     return instance.plan(cores)
 
 
-VERBS: dict[str, Any] = {
+VERBS: Data = {
     "anything": any_plan,
     "the least": functools.partial(any_plan, share=0.0),
     "everything": functools.partial(any_plan, share=1.0),

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
@@ -239,7 +240,7 @@ def _build_workload(
     """Build jobs from histories with losses after iterations 0, 1, ..."""
     jobs, none = len(histories), np.zeros(0, dtype=np.int64)
     losses = np.stack([h.losses for h in histories])
-    fields: dict[str, Any] = {"other_submit": none, "other_seconds": none, "other_cores": none}
+    fields: Data = {"other_submit": none, "other_seconds": none, "other_cores": none}
     return Workload(
         cores=cores,
         submit=submit,

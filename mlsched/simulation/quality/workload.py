@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, refuse_falling, refuse_first, text
 from mlsched.core.record import Record
@@ -84,7 +85,7 @@ class Workload(Record):
         """
         span = self.loss[:, 0] - self.lowest
         above = self.loss - self.lowest[:, None]
-        scaled_losses: Any = np.divide(above, span[:, None], out=np.zeros(above.shape), where=span[:, None] > 0)
+        scaled_losses: Array = np.divide(above, span[:, None], out=np.zeros(above.shape), where=span[:, None] > 0)
         return np.asarray(scaled_losses, dtype=np.float64)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Self
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation import log
 from mlsched.simulation.log import Row, integers, lists, rows_of
@@ -32,7 +33,7 @@ class Log(log.Log):
     wakes: list[int] = dataclasses.field(default_factory=list)
     gpus: list[list[int]] = dataclasses.field(default_factory=list)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the columns as lists."""
         ranks = log.ranks(self.rows, self.names, self.order)
         gpu_lists = {"gpus": [self.gpus[row] for row in ranks]} if self.gpus else {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 
-def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: dict[str, int]) -> dict[str, Any]:
+def summed_up(table: Columns, asked: Instance | Jobs, held: Any, pieces: dict[str, int]) -> Data:
     """Return the objectives by name, and additional figures; times in ticks, of `tick_seconds` if known.
 
     Args:

@@ -95,7 +95,7 @@ def _traffic_volume(workload: Workload, c: dict[str, IntArray]) -> IntArray:
     return sent_volume
 
 
-def summary(workload: Workload, log: Log) -> dict[str, Any]:
+def summary(workload: Workload, log: Log) -> Data:
     """Return the objectives of the run by name, and additional figures. Times in ticks."""
     horizon, c = workload.horizon, log.columns()
     use = (horizon.demand[c["task"]] * (c["end"] - c["start"])[:, None]).sum(axis=0)
@@ -109,7 +109,7 @@ def holdings(workload: Workload, log: Log) -> results.Holdings:
     return results.Holdings(c["job"], c["node"], c["start"], c["end"], demand, np.zeros(len(demand), dtype=np.bool_))
 
 
-def table(workload: Workload, log: Log) -> dict[str, Any]:
+def table(workload: Workload, log: Log) -> Columns:
     """Return the results of every job, see `results.table`."""
     return results.table(jobs(workload, log), holdings(workload, log), _cluster_columns(workload))
 

@@ -160,7 +160,7 @@ def over_time(
     running = jobs_of(np.ones(len(held.job), dtype=np.bool_))
     ones = np.ones(len(jobs["arrival"]))
     there = summed(np.concatenate([jobs["arrival"], jobs["completion"]]), np.concatenate([ones, -ones]))
-    columns: dict[str, Any] = {
+    columns: Columns = {
         f"time_{name}": (times - first) * factor,
         "running_jobs": np.rint(running).astype(np.int64),
         "slowed_jobs": np.rint(jobs_of(held.slowed)).astype(np.int64),

@@ -53,7 +53,7 @@ def roomy(workload: Workload) -> Workload:
     return workload.replace(horizon=roomy_instance(workload.horizon))
 
 
-def options() -> SearchStrategy[dict[str, Any]]:
+def options() -> SearchStrategy[Data]:
     """Return a strategy of the world's options, every field drawn."""
     from hypothesis import strategies as st
 
@@ -175,7 +175,7 @@ def _draw_verb(**likely: float) -> Any:
     return rule
 
 
-VERBS: dict[str, Any] = {
+VERBS: Data = {
     "anything": _draw_verb(),
     "pause": _draw_verb(pause=1.0, move=0.0, start=0.0),
     "resume": _draw_verb(pause=0.0, move=0.0, start=1.0),

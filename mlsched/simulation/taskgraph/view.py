@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
@@ -33,7 +34,7 @@ class View:
         self.jobs: IntArray = np.zeros(0, dtype=np.int64)
         self.tasks: IntArray = np.zeros(0, dtype=np.int64)
         self._place: IntArray = np.zeros(0, dtype=np.int64)
-        self._fixed: dict[str, Any] | None = None
+        self._fixed: Data | None = None
         classes, class_of = np.unique(world.horizon.eligible, axis=0, return_inverse=True)
         self._classes, self._class_of = classes, class_of.reshape(-1)
         self._classes.flags.writeable = False
@@ -110,7 +111,7 @@ class View:
         place = self._place = np.full(len(horizon.task_job) + 1, -1)
         place[self.tasks] = np.arange(len(self.tasks))
         edges = np.flatnonzero(place[horizon.edge_from] >= 0)
-        selected: dict[str, Any] = {
+        selected: Data = {
             "job_id": jobs,
             "task_job": np.searchsorted(jobs, horizon.task_job[self.tasks]),
             "edge_from": place[horizon.edge_from[edges]],

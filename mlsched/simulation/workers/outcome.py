@@ -54,7 +54,7 @@ def _lost_iterations(workload: Workload, c: dict[str, IntArray]) -> Any:
     return np.bincount(job, weights=lost_work, minlength=len(workload.submit))
 
 
-def summary(workload: Workload, log: Log) -> dict[str, Any]:
+def summary(workload: Workload, log: Log) -> Data:
     """Return the mean completion time (the paper's ACT) and its distribution, makespan, utilisation, and lost work.
 
     The utilisation is the used share of each resource from the first submission to the last completion. Workers and PSs
@@ -93,7 +93,7 @@ def utilisation(workload: Workload, log: Log) -> dict[str, float]:
     }
 
 
-def series(workload: Workload, log: Log) -> dict[str, Any]:
+def series(workload: Workload, log: Log) -> Columns:
     """Return completion times and waits, for plots of their distribution."""
     table = jobs(workload, log)
     return {"completion time [s]": table["completion_s"], "wait [s]": table["wait_s"]}

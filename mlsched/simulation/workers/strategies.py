@@ -7,10 +7,11 @@ one iteration, combinations that cannot train, and iterations that just fill a s
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.instances.values import one_of
 from mlsched.instances.workers import NEVER, Instance, Plan
@@ -74,7 +75,7 @@ def roomy(workload: Workload) -> Workload:
     return workload.replace(capacity=np.minimum(workload.capacity + each[workload.model].sum(axis=0), UNLIMITED))
 
 
-def options() -> SearchStrategy[dict[str, Any]]:
+def options() -> SearchStrategy[Data]:
     """Return a strategy of the world's interpretations, every field drawn."""
     from hypothesis import strategies as st
 
@@ -103,7 +104,7 @@ def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7
     return Plan(workers=allocation[0], ps=allocation[1])
 
 
-VERBS: dict[str, Any] = {
+VERBS: Data = {
     "anything": any_plan,
     "keep all": functools.partial(any_plan, eager=1.0, keep=1.0),
     "one alone": functools.partial(any_plan, eager=0.0),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput
@@ -41,7 +41,7 @@ class Freeing:
         parts += [count_of(len(way.evicts), "eviction")] if way.evicts else []
         return " and ".join(parts) + ("" if way.proved else " (not proved)")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return all of it as plain JSON data, with units and nodes by name."""
         return {
             "instance_hash": self.instance.hash,

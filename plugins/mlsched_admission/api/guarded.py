@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+from mlsched.core.aliases import Data
 from mlsched_admission.instances import Instance, Plan
 from mlsched_admission.instances.judge import NO_JOB_MAY
 from mlsched_admission.instances.states import State
@@ -23,7 +23,7 @@ def verdict_on(
     instance: Instance,
     plan: Plan | Decision,
     jobs: Sequence[int] | None,
-    limits: dict[str, Any],
+    limits: Data,
     known: Verdict | None = None,
 ) -> Verdict:
     """Return the verdict on a plan, or on victims; the exact problem of fair sharing is solved separately.
@@ -91,7 +91,7 @@ def without_false_claims(state: State, instance: Instance, verdict: Verdict, own
     if verdict.kind not in _ACCUSATIONS:
         return verdict
     features = [line for name, lines in state.unmodelled.items() if name in state.jobs for line in lines]
-    unknown: dict[str, Any] = {"kind": "unknown", "proof": "", "evidence": None, "ineligible": (), "needless": ()}
+    unknown: Data = {"kind": "unknown", "proof": "", "evidence": None, "ineligible": (), "needless": ()}
     if features:
         more = f" (and {len(features) - 1} more)" if len(features) > 1 else ""
         return dataclasses.replace(verdict, sentence=f"{features[0]} is not modelled{more}", witness=None, **unknown)
@@ -132,7 +132,7 @@ def needs_without_false_claims(needs: Needs, unmodelled: dict[str, tuple[str, ..
     return dataclasses.replace(needs, starts_now=False, cannot=cannot, complete=False, proof="")
 
 
-def _compared_objectives(instance: Instance) -> dict[str, Any]:
+def _compared_objectives(instance: Instance) -> Data:
     """Return the objectives of the comparison, if they are not the usual ones.
 
     The order of disruption budgets and priorities is a choice: Kubernetes spares budgets first. With budgets, both are

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from mlsched.core import html
+from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of, short_repr
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.systems.permits import Permit
@@ -81,7 +81,7 @@ class Judgement:
         fine = self.decision is None or self.verdict.kind in ("on the front", "unknown")
         return fine and all(row.verdict in ("", "on the front", "unknown") for row in self.cycle or ())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return everything as plain JSON data; units, jobs and nodes by name."""
         return {
             "instance_hash": self.instance.hash,
@@ -109,7 +109,7 @@ def names_of(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
     return [names[n] if names else str(n) for n in numbers]
 
 
-def _decision_json(one: Judgement) -> dict[str, Any]:
+def _decision_json(one: Judgement) -> Data:
     return {
         "by": one.decision,
         "evict": names_of(one.instance.unit_names, one.verdict.evict),
@@ -118,7 +118,7 @@ def _decision_json(one: Judgement) -> dict[str, Any]:
     }
 
 
-def _verdict_json(one: Judgement) -> dict[str, Any]:
+def _verdict_json(one: Judgement) -> Data:
     verdict, instance = one.verdict, one.instance
     return {
         "kind": verdict.kind,
@@ -134,7 +134,7 @@ def _verdict_json(one: Judgement) -> dict[str, Any]:
     }
 
 
-def _point_json(instance: Instance, point: Point) -> dict[str, Any]:
+def _point_json(instance: Instance, point: Point) -> Data:
     plan = point.plan
     return {
         "values": dict(point.values),
@@ -145,7 +145,7 @@ def _point_json(instance: Instance, point: Point) -> dict[str, Any]:
     }
 
 
-def _needs_json(one: Judgement) -> dict[str, Any]:
+def _needs_json(one: Judgement) -> Data:
     needs, instance = one.needs, one.instance
     return {
         "starts_now": needs.starts_now,

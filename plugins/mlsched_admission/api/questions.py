@@ -9,6 +9,7 @@ from typing import Any
 
 from mlsched.api.answers import solve
 from mlsched.api.records import load_with_hash
+from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.result import Result
@@ -92,7 +93,7 @@ class JudgeRequest:
     decision: Paths | Plan | Sequence[str] | None
     rule: str | None
     options: Options
-    limits: dict[str, Any]
+    limits: Data
 
 
 def decision_of_call(instance: Instance, request: JudgeRequest) -> tuple[str, Plan | Decision] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from mlsched.core.aliases import Expression
 from mlsched_admission.instances import Instance, Plan
 
 
@@ -58,7 +58,7 @@ class _Plain:
             shapes = np.flatnonzero(instance.shape_group == group).tolist()
             self._one_domain(level, [(self.put[k, n], counts[k], n) for k in shapes for n in nodes])
 
-    def _one_domain(self, level: int, coming: list[tuple[Any, int, int]]) -> None:
+    def _one_domain(self, level: int, coming: list[tuple[Expression, int, int]]) -> None:
         """Put all arriving pods in one domain of the level. coming: (variable, its largest value, node)."""
         domain = self.instance.node_domain[level].tolist()
         in_domain = {d: self.model.new_bool_var("") for d in set(domain)}
@@ -89,7 +89,7 @@ class _Plain:
         hosts, units = instance.pod_node.tolist(), instance.pod_unit.tolist()
         for n in nodes:
             for r in range(len(instance.resources)):
-                needed: Any = sum(int(d[r]) * self.put[k, n] for k, d in enumerate(instance.shape_demand))
+                needed: Expression = sum(int(d[r]) * self.put[k, n] for k, d in enumerate(instance.shape_demand))
                 needed += sum(int(d[r]) * self.to[p, n] for p, d in enumerate(instance.pod_demand))
                 leaving = [(p, units[p]) for p in range(len(hosts)) if hosts[p] == n]
                 released = sum(int(instance.pod_demand[p, r]) * (self.evict[u] + self.move[u]) for p, u in leaving)
@@ -109,12 +109,12 @@ class _Plain:
             self.whole[group] = model.new_bool_var("")
             for u in units:
                 model.add_implication(self.whole[group], self.evict[u])
-            staying: Any = sum(self.size[u] * (1 - self.evict[u]) for u in units)
+            staying: Expression = sum(self.size[u] * (1 - self.evict[u]) for u in units)
             anybody = model.new_bool_var("")
             model.add_max_equality(anybody, [self.evict[u] for u in units])
             model.add(staying >= int(instance.group_min[group])).only_enforce_if(anybody, ~self.whole[group])
         for h, remaining in enumerate(instance.limit_left.tolist()):
-            use: Any = sum(int(c) * s for c, s in zip(instance.limit_job[h], self.start, strict=True))
+            use: Expression = sum(int(c) * s for c, s in zip(instance.limit_job[h], self.start, strict=True))
             released = sum(int(c) * x for c, x in zip(instance.limit_unit[h], self.evict, strict=True))
             for c, s in zip(instance.limit_job[h], self.start, strict=True):
                 if c:
@@ -159,9 +159,9 @@ class _Plain:
         lend = int(self.instance.quota_lend[q, f])
         return 0 if lend < 0 else max(0, self._subtree_quota(q, f) - lend)
 
-    def _usage_of(self, q: int, f: int, staying_unit: int = -1, with_starts: bool = True) -> Any:
+    def _usage_of(self, q: int, f: int, staying_unit: int = -1, with_starts: bool = True) -> Expression:
         instance = self.instance
-        usage: Any = int(instance.quota_used[q, f])
+        usage: Expression = int(instance.quota_used[q, f])
         for u, x in enumerate(self.evict):
             if u != staying_unit and instance.unit_queue[u] == q:
                 usage -= int(instance.unit_use[u, f]) * x
@@ -187,7 +187,7 @@ class _Plain:
             if not instance.unit_use[u, flavors].any():
                 self.model.add(x == 0)
 
-        def last_victims_of(q: int) -> dict[int, Any]:
+        def last_victims_of(q: int) -> dict[int, Expression]:
             below = {u: x for u, x in enumerate(self.evict) if instance.unit_queue[u] == q}
             for c in self.children[q]:
                 below |= last_victims_of(c)
@@ -224,24 +224,24 @@ class _Plain:
         return False
 
 
-def _victim_count(plain: _Plain) -> Any:
+def _victim_count(plain: _Plain) -> Expression:
     return sum(plain.evict) - sum((len(units) - 1) * plain.whole[g] for g, units in plain.members.items())
 
 
-def _largest_of_evicted(plain: _Plain, numbers: list[int]) -> Any:
+def _largest_of_evicted(plain: _Plain, numbers: list[int]) -> Expression:
     most = plain.model.new_int_var(0, max([0, *numbers]), "")
     for number, x in zip(numbers, plain.evict, strict=True):
         plain.model.add(most >= number * x)
     return most
 
 
-def _top_priority(plain: _Plain) -> Any:
+def _top_priority(plain: _Plain) -> Expression:
     distinct = sorted(set(plain.instance.unit_priority.tolist()))
     return _largest_of_evicted(plain, [1 + distinct.index(p) for p in plain.instance.unit_priority.tolist()])
 
 
-def _over_budgets(plain: _Plain) -> Any:
-    total: Any = 0
+def _over_budgets(plain: _Plain) -> Expression:
+    total: Expression = 0
     for covers, remaining in zip(plain.instance.pod_budget, plain.instance.budget_left.tolist(), strict=True):
         over = plain.model.new_int_var(0, int(covers.sum()), "")
         disturbed = sum(plain.evict[u] + plain.move[u] for u in plain.instance.pod_unit[covers == 1].tolist())
@@ -251,7 +251,7 @@ def _over_budgets(plain: _Plain) -> Any:
 
 
 #: Objective -> its base value.
-OBJECTIVES: dict[str, Callable[[_Plain], Any]] = {
+OBJECTIVES: dict[str, Callable[[_Plain], Expression]] = {
     "victims": _victim_count,
     "lost": lambda plain: sum(int(c) * x for c, x in zip(plain.instance.unit_lost, plain.evict, strict=True)),
     "top_priority": _top_priority,

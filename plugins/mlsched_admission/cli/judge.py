@@ -10,6 +10,7 @@ import typer
 
 from mlsched.cli import groups
 from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, only_documents, table, to_write, waiting
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput, MlschedError, one_line
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _judgement_for_files(judgement: Judgement, anonymous: bool) -> Judgement:
 
 def _certify_front(
     judgement: Judgement, folder: Path, time_limit: float | None
-) -> tuple[dict[str, Any] | None, MlschedError | None]:
+) -> tuple[Data | None, MlschedError | None]:
     """Prove the front in a folder; return the proof or None, and the reason of a failure."""
     import mlsched_admission
     from mlsched.cli.certify import document
@@ -178,7 +179,7 @@ def _certify_front(
     return document(folder, checked), None
 
 
-def _lines_of_screen(judgement: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
+def _lines_of_screen(judgement: Judgement, certificate: Data | None) -> list[Any]:
     rows = [("asked", _requested_jobs(judgement))]
     if judgement.decision is not None:
         rows += _verdict_rows(judgement)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from mlsched.core.aliases import Expression
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.registry import model_builder
 from mlsched_admission.formulations._model import Model
@@ -30,7 +29,7 @@ def build(
     ends = zip(program.program.low, program.program.high, strict=True)
     variables = [cp.new_int_var(low, high, f"v{v}") for v, (low, high) in enumerate(ends)]
 
-    def expressed(of: Sum) -> Any:
+    def expressed(of: Sum) -> Expression:
         summands = [variables[v] for v in of.terms]
         return cp_model.LinearExpr.weighted_sum(summands, list(of.terms.values())) + of.constant
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from mlsched.core.aliases import Expression
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.models import FAST, Size, index_of
 from mlsched.core.registry import model_builder
@@ -46,7 +47,7 @@ def _write_in_pyomo(integer_program: Model, objectives: tuple[str, ...], size: S
         setattr(mip, group, pyo.Var(list(own), domain=pyo.Integers, bounds=bounds))
     variables = [getattr(mip, group)[index] for group, index in program.names]
 
-    def expressed(of: Sum) -> Any:
+    def expressed(of: Sum) -> Expression:
         summands = [variables[v] for v in of.terms]
         return LinearExpression(constant=of.constant, linear_coefs=list(of.terms.values()), linear_vars=summands)
 
@@ -61,6 +62,6 @@ def _write_in_pyomo(integer_program: Model, objectives: tuple[str, ...], size: S
     return formulation_of(integer_program, mip, variables, sums, expressed)
 
 
-def _variable_bounds(own: Mapping[tuple[Any, ...], tuple[int, int]], _: Any, *index: Any) -> tuple[int, int]:
+def _variable_bounds(own: Mapping[tuple[Any, ...], tuple[int, int]], _: object, *index: Any) -> tuple[int, int]:
     """Return the bounds of a variable by its index."""
     return own[index]

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.contract import Preset
 from mlsched.core.params import Count, CountOrNone, Share, check_size
@@ -139,7 +140,7 @@ class _State:
         unit_priority = np.array(self.priority, dtype=np.int64)
         age = np.rint(rng.exponential(6 * 3600, units)).astype(np.int64)
         gpus = np.array([g for _, g in self.units], dtype=np.int64)
-        fields: dict[str, Any] = {}
+        fields: Data = {}
         if quotas == "cohort":
             fields = self._draw_quotas(jobs, largest, gpus)
         may = (unit_priority[None, :] < job_priority[:, None]).astype(np.int64)
@@ -176,7 +177,7 @@ class _State:
         each = int(self.rng.choice([size for size in (2, 4, 8) if size <= gpus]))
         return gpus // each, each
 
-    def _draw_quotas(self, jobs: int, largest: int, gpus: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Any]:
+    def _draw_quotas(self, jobs: int, largest: int, gpus: np.ndarray[Any, np.dtype[np.int64]]) -> Data:
         """Return four queues below one cohort; together they use about the cohort's amount."""
         queues = 4
         unit_queue = self.rng.integers(1, queues + 1, len(gpus))

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core import contract
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Objective, Primary
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray, array, integer, labels, refuse_first
@@ -215,7 +216,7 @@ class Instance(contract.Instance):
         """Return objective -> an upper limit of its base values."""
         return judge.largest_values(self)
 
-    def values(self, sort_keys: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, sort_keys: Mapping[str, Any]) -> Data:
         """Return the values as in the base class; "waiting" is the number of waiting jobs of any priority."""
         values = super().values(sort_keys)
         if "waiting" in values:
@@ -235,7 +236,7 @@ class Instance(contract.Instance):
         """Return the units that a plan's `move` moves, ascending."""
         return [int(u) for u in np.unique(self.pod_unit[move >= 0])]
 
-    def table(self, plan: Plan) -> dict[str, Any]:
+    def table(self, plan: Plan) -> Data:
         """Return every unit and every waiting job: its number and name, and its fate."""
         is_moved = np.isin(np.arange(len(self.unit_group)), self.moved(plan.move))
         fate = np.where(plan.evict == 1, "evicted", np.where(is_moved, "moved", "runs on"))

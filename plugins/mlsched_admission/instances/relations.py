@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.contract import MetamorphicRelation
 from mlsched_admission.instances.instance import Instance
 
@@ -30,7 +29,7 @@ def _nodes_relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
 def _units_relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
     order = rng.permutation(len(instance.unit_group))
     rows = ("group", "priority", "lost", "grace", "preempted", "movable", "level", "age", "ends", "queue", "use")
-    changed: dict[str, Any] = {f"unit_{name}": getattr(instance, f"unit_{name}")[order] for name in rows}
+    changed: Data = {f"unit_{name}": getattr(instance, f"unit_{name}")[order] for name in rows}
     changed |= {"may": instance.may[:, order], "limit_unit": instance.limit_unit[:, order], "unit_names": ()}
     return instance.replace(**changed, pod_unit=np.argsort(order)[instance.pod_unit])
 

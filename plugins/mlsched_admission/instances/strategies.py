@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 from mlsched.instances.values import one_of
 from mlsched_admission.instances.instance import Instance
@@ -54,7 +55,7 @@ def instances(*, nodes: int = 3, units: int = 5, jobs: int = 2) -> SearchStrateg
         )
         k = draw(st.integers(0, 3), label="shapes") if n else 0
         count, size = d.draw_array((k,), 1, 1, 2, 2, 4), d.draw_array((k,), 0, 0, 1, 2)
-        fields: dict[str, Any] = {
+        fields: Data = {
             "resources": ("gpu", "cpu")[:r],
             "node_free": d.draw_array((n, r), -1, 0, 0, 1, 2),
             "pod_node": d.draw_array((pods,), *range(max(n, 1))),
@@ -97,7 +98,7 @@ def instances(*, nodes: int = 3, units: int = 5, jobs: int = 2) -> SearchStrateg
     return draw_instance()
 
 
-def _draw_quotas(d: _Draw, units: int, jobs: int) -> dict[str, Any]:
+def _draw_quotas(d: _Draw, units: int, jobs: int) -> Data:
     """Draw quotas of one or two flavors: queues 2 and 3 below cohort 1, that and queue 4 below the root 0."""
     parent = np.array([-1, 0, 1, 1, 0], dtype=np.int64)
     f = d.draw_one(1, 1, 2)

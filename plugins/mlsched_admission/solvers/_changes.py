@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 from mlsched_admission.instances import Instance
 from mlsched_admission.instances.quotas import Quotas
@@ -54,7 +55,7 @@ class _Added:
         self.capacity: list[IntArray] = []
         self.shape_of: list[int] = []
         self.domain: list[IntArray] = []
-        self.units: list[dict[str, Any]] = []
+        self.units: list[Data] = []
 
     def add_node(self, like: int, capacity: IntArray, domain: IntArray, shape: int = -1) -> int:
         """Add a node that a new unit occupies; with a `shape`, only for that. Return the number of the unit."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from mlsched import api
 from mlsched.benchmark.pool import processes
+from mlsched.core.aliases import Data
 from mlsched.core.registry import registry
 from mlsched.heuristics.preemption.fitgpp import Way, answer_with_ways
 from mlsched.instances.preemption import Instance
@@ -148,7 +149,7 @@ def _with_grace(base: Any, source: Source, case: Case) -> Any:
 
 def _metrics(case: Case, workload: Any) -> Metrics:
     calibration = CALIBRATIONS.get(case.interpretation)
-    options: dict[str, Any] = {"during_grace": calibration.during_grace} if calibration else {}
+    options: Data = {"during_grace": calibration.during_grace} if calibration else {}
     seed = 1000 * case.repeat + case.seed
     options |= dict(case.policy.options)
     record = 1.0 if case.policy.text.startswith("fitgpp") else 0.0
@@ -177,7 +178,7 @@ def _values(run: Run) -> dict[str, float | None]:
     return result | growth | drift
 
 
-def _flat(merits: dict[str, Any]) -> dict[str, float | None]:
+def _flat(merits: Data) -> dict[str, float | None]:
     result: dict[str, float | None] = {"preempted": 100 * merits["preempted_share"]}
     for prefix, key, points in (
         ("te", "te_slowdown", (50, 95, 99)),

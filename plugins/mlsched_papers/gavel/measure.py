@@ -7,10 +7,11 @@ import functools
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import ints
 from mlsched.instances.traces.throughputs import Throughputs, read_throughputs
 from mlsched_papers.folder import folder_with
@@ -26,7 +27,7 @@ GPUS = {1: 0.7, 2: 0.1, 4: 0.15, 8: 0.05}
 SHORT, LONG, LONG_SHARE = (1.5, 3.0), (3.0, 4.0), 0.2
 
 Kind = Literal["continuous", "static"]
-INTERPRETATIONS: dict[str, dict[str, Any]] = {
+INTERPRETATIONS: dict[str, Data] = {
     "as printed": {},
     "as meant": {"fifo": "drawn", "unaware": "average", "oversized": "excluded", "gaps": "idle", "remainder": "run"},
 }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from mlsched import api
+from mlsched.core.aliases import Data
 from mlsched.simulation.quality.outcome import Course, course, reached
 from mlsched.simulation.run import Run
 from mlsched_papers.runs import simulated
@@ -44,7 +44,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
         load=interpretation.load * interpretation.at / case.mean_arrival,
         target=interpretation.target,
     )
-    options: dict[str, Any] = {"epoch": EPOCH, **dict(interpretation.options), **dict(case.policy.options)}
+    options: Data = {"epoch": EPOCH, **dict(interpretation.options), **dict(case.policy.options)}
     run, remarks = simulated(
         workload, case.policy.text, seed=case.seed, scheduling_events=f"interval:{EPOCH}", options=options
     )

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel, Expression, Variable
 from mlsched.core.contract import objective_entry
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Formulation, Term
@@ -110,16 +111,16 @@ class Model:
         terms = {z[k]: sign * (levels[k] - levels[k - 1]) for k in z}
         return Expressed(values[0], terms, {z[k]: values[k] for k in z})
 
-    def formulation(self, model: Any, variables: Any, weighted: Callable[[Sum], Any]) -> Formulation:
+    def formulation(self, model: BackendModel, variables: Any, weighted: Callable[[Sum], Expression]) -> Formulation:
         """Build the formulation in a language from its model, its variables by number, and its weighted sum.
 
         The model has all its rows.
         """
 
-        def decode(value_of: Callable[[Any], int]) -> Plan:
+        def decode(value_of: Callable[[Variable], int]) -> Plan:
             return self.plan([v for v in self.x.values() if value_of(variables[v])])
 
-        def encode(plan: Plan) -> list[tuple[Any, int]]:
+        def encode(plan: Plan) -> list[tuple[Variable, int]]:
             return [(variables[v], value) for v, value in self.values(plan)]
 
         return Formulation(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from mlsched.core.aliases import Expression
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.registry import model_builder
@@ -21,7 +20,7 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = N
     output, cp = Model(instance, objectives, deadline), cp_model.CpModel()
     variables = [cp.new_bool_var("") for _ in output.names]
 
-    def weighted(terms: Sum) -> Any:
+    def weighted(terms: Sum) -> Expression:
         return cp_model.LinearExpr.weighted_sum([variables[v] for v in terms], list(terms.values()))
 
     for row in deadline.over(output.rows):

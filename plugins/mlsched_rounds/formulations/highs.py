@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from mlsched.core.aliases import Expression
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import NO_LIMITS, Formulation, Limits
 from mlsched.core.models import FAST, Size, index_of
@@ -33,7 +32,7 @@ def model(
         setattr(mip, group, pyo.Var([index for other, index in output.names if other == group], domain=pyo.Binary))
     variables = [getattr(mip, group)[index] for group, index in output.names]
 
-    def weighted(terms: Sum) -> Any:
+    def weighted(terms: Sum) -> Expression:
         return LinearExpression(linear_coefs=list(terms.values()), linear_vars=[variables[v] for v in terms])
 
     for group in dict.fromkeys(row.group for row in output.rows):

@@ -8,10 +8,9 @@ before any job has had time: type after type, the jobs of the largest shares fir
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import solver
 from mlsched_rounds.heuristics.shares import Asked, Readings
@@ -20,7 +19,7 @@ from mlsched_rounds.instances import Instance, Plan
 from mlsched_rounds.instances.room import Room
 
 
-def _simulator_options(params: dict[str, Any]) -> dict[str, Any]:
+def _simulator_options(params: Data) -> Data:
     named(params["policy"])
     return {"shares": params["policy"]}
 

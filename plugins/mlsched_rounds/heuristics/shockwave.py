@@ -13,10 +13,11 @@ In the simulator of rounds, plans follow the authors' program and apply to sever
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import solver
@@ -25,7 +26,7 @@ from mlsched_rounds.instances.room import Room
 from mlsched_rounds.solvers.shockwave import Jobs, Window, shockwave
 
 
-def _simulator_options(params: dict[str, Any]) -> dict[str, Any]:
+def _simulator_options(params: Data) -> Data:
     renamed = {"rounds": "window"}
     return {"plan": "shockwave", **{renamed.get(name, name): value for name, value in params.items()}}
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core import contract
+from mlsched.core.aliases import Data
 from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_first
@@ -105,7 +106,7 @@ class Instance(contract.Instance):
         """Return the plan in which job j runs in `configs[j]`."""
         return Plan(config=np.asarray(configs, dtype=np.int64))
 
-    def table(self, plan: Plan) -> dict[str, Any]:
+    def table(self, plan: Plan) -> Data:
         """Return every job with its type, GPUs and steps in the round."""
         runs = plan.config >= 0
         kind = np.where(runs, self.config_type[plan.config], -1) if len(self.config_type) else plan.config

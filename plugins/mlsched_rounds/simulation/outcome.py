@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray
 from mlsched.simulation.metrics import finish_time_fairness, percentiles
 from mlsched_rounds.simulation.adaptation import Progress
@@ -59,7 +60,7 @@ def _finished_jobs(workload: Workload, job: IntArray, steps: IntArray) -> npt.ND
     return np.array([progress.left(one) == 0 for one in range(len(workload.steps))])
 
 
-def summary(workload: Workload, log: Log) -> dict[str, Any]:
+def summary(workload: Workload, log: Log) -> Data:
     """Return the metrics, times in s.
 
     - mean_completion_s: mean of the completion times of jobs that were not dropped (Gavel's average JCT).
@@ -104,7 +105,7 @@ def complete(workload: Workload, log: Log) -> bool:
     return not jobs(workload, log)["dropped"].any()
 
 
-def series(workload: Workload, log: Log) -> dict[str, Any]:
+def series(workload: Workload, log: Log) -> Data:
     """Return samples for plots of distributions."""
     table = jobs(workload, log)
     progress = table["dropped"] == 0
@@ -114,7 +115,7 @@ def series(workload: Workload, log: Log) -> dict[str, Any]:
     }
 
 
-def table(workload: Workload, log: Log) -> dict[str, Any]:
+def table(workload: Workload, log: Log) -> Data:
     """Return the results of every job, one array per column; names end in their units."""
     result = jobs(workload, log)
     timed = ("submit", "start", "end", "completion")

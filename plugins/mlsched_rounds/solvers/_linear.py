@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import BackendModel
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
@@ -69,7 +70,7 @@ class Program:
         keep = v != 0
         self.entries.append((i[keep], j[keep], v[keep]))
 
-    def _lp(self, highspy: Any, maximise: bool) -> Any:
+    def _lp(self, highspy: BackendModel, maximise: bool) -> BackendModel:
         from scipy.sparse import csc_matrix
 
         lp = highspy.HighsLp()

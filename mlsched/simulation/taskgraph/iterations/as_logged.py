@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.bound import Pieces, lower_bounds
@@ -69,7 +70,7 @@ def violations(jobs: Jobs, options: Options, scheduling_events: Wake, log: Logge
     return [] if log.rows == played(jobs).rows else ["log: its runs are not those that the workload has as logged"]
 
 
-def jobs_of(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
+def jobs_of(jobs: Jobs, log: LoggedRuns) -> Columns:
     """Return column name -> one value per job, as of other runs, but in milliseconds."""
     c, count = log.columns(), len(jobs.arrival)
     start, end = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
@@ -114,7 +115,7 @@ def _latest_end_before(job: IntArray, end: IntArray) -> IntArray:
     return latest_end
 
 
-def summary(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
+def summary(jobs: Jobs, log: LoggedRuns) -> Data:
     """Return the figures of a run that are available for logs, by the same names; times in fractional ticks."""
     table, tick, c = jobs_of(jobs, log), jobs.tick_ms, log.columns()
     makespan = float(table["completion"].max() - jobs.submit_ms.min())
@@ -206,7 +207,7 @@ def _cluster_columns(jobs: Jobs) -> results.Cluster:
     return results.Cluster(jobs.resources, jobs.node_capacity, 1, jobs.gpu_unit)
 
 
-def table(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
+def table(jobs: Jobs, log: LoggedRuns) -> Columns:
     """Return the results of every job, as of other runs; the number of nodes is 0 if the log lacks them."""
     columns = results.table(jobs_of(jobs, log), holdings(jobs, log), _cluster_columns(jobs), **names(jobs))
     named_places = np.flatnonzero(jobs.place_name >= 0)
@@ -221,7 +222,7 @@ def over_time(jobs: Jobs, log: LoggedRuns) -> dict[str, FloatArray | IntArray]:
     return results.over_time(jobs_of(jobs, log), holdings(jobs, log), _cluster_columns(jobs), None)
 
 
-def series(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
+def series(jobs: Jobs, log: LoggedRuns) -> Columns:
     """Return samples for plots of distributions, ticks."""
     table_ = jobs_of(jobs, log)
     return {"job completion time": table_["jct"] / jobs.tick_ms, "waiting time": table_["waiting"] / jobs.tick_ms}

@@ -25,6 +25,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Columns
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
@@ -154,7 +155,7 @@ class _Models:
         self.said += f", and {len(runs)} learning curves of {shown_path(curves)}" if runs else ""
 
     @property
-    def losses(self) -> dict[str, Any]:
+    def losses(self) -> Columns:
         """Return the loss columns of `Jobs`."""
         return {"loss": np.array(self._losses)} if self._losses else {}
 

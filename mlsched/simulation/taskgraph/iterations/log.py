@@ -6,6 +6,7 @@ import dataclasses
 from types import MappingProxyType
 from typing import Any, Self
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.log import Log, Row, integers, lists, rows_of
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, stops_of
@@ -47,9 +48,9 @@ class Segments(Log):
     gpus: list[tuple[Row, ...]] = dataclasses.field(default_factory=list)
     above: list[int] = dataclasses.field(default_factory=list)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return the columns as lists, and the places as one list per segment."""
-        places: dict[str, Any] = {"places": [list(nodes) for nodes in self.places]}
+        places: Data = {"places": [list(nodes) for nodes in self.places]}
         if self.gpus:
             places["gpus"] = [[list(gpu_list) for gpu_list in tasks] for tasks in self.gpus]
         if self.above:

@@ -34,6 +34,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Count, Positive, Range
@@ -90,7 +91,7 @@ class Templates:
         self.size.append(size)
 
     @property
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> Columns:
         """Return the columns, for `Jobs`."""
         return {name: np.array(values) for name, values in self.columns.items()}
 
@@ -149,7 +150,7 @@ def mlfs(
     )
 
 
-def cluster(servers: int) -> dict[str, Any]:
+def cluster(servers: int) -> Data:
     """Return the cluster columns of `Jobs`: `servers` of the paper's servers with individual GPUs."""
     return {
         "resources": tuple(SERVER),
@@ -163,7 +164,7 @@ def cluster(servers: int) -> dict[str, Any]:
 
 def agreed(
     rng: np.random.Generator, accuracy: IntArray, most: IntArray, arrival: IntArray, estimated: Floats
-) -> dict[str, Any]:
+) -> Columns:
     """Return the columns of `Jobs` on which users and the cluster agree.
 
     Args:

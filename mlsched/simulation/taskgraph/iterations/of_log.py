@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Columns
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.safe_open import shown_path
@@ -17,11 +17,11 @@ from mlsched.instances.traces.source import shown
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 
-def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
+def of_users(trace: Trace, kept: IntArray, tick: int) -> Columns:
     """Return users, their statements on running times, and the log's job names."""
     limit = trace.time_limit_ms[kept]
     ticks = np.where(limit < 0, 0, np.minimum(np.maximum(-(-limit // (1000 * tick)), 1), UNLIMITED))
-    columns: dict[str, Any] = {"time_limit": ticks, "job_names": tuple(trace.ids[row] for row in kept.tolist())}
+    columns: Columns = {"time_limit": ticks, "job_names": tuple(trace.ids[row] for row in kept.tolist())}
     for name in ("user", "group", "partition", "status"):
         texts = getattr(trace, name)
         picked = [texts[row] for row in kept.tolist()] if any(texts) else []
@@ -122,7 +122,7 @@ def _names(text: str, signs: str) -> frozenset[str]:
     return frozenset(name.strip().lower() for name in text.split(signs[0]) if name.strip())
 
 
-def logged(trace: Trace, kept: IntArray, origin_s: int) -> dict[str, Any]:
+def logged(trace: Trace, kept: IntArray, origin_s: int) -> Columns:
     """Return the logged times and nodes of the kept jobs, in ms after `origin_s` (seconds after the first submission).
 
     The result is empty if the log lacks them for any job.
@@ -130,7 +130,7 @@ def logged(trace: Trace, kept: IntArray, origin_s: int) -> dict[str, Any]:
     rank = np.full(len(trace), -1)
     rank[kept] = np.arange(len(kept))
     of_kept = np.flatnonzero(rank[trace.runs.job] >= 0)
-    times: dict[str, Any] = {
+    times: Columns = {
         "origin_ms": trace.origin_ms + 1000 * origin_s,
         "clock": trace.clock,
         "submit_ms": 1000 * (trace.submit[kept] - origin_s),
@@ -164,7 +164,7 @@ def killed(trace: Trace, kept: IntArray, limits: str) -> tuple[IntArray, str]:
     return np.where(over, np.maximum(limit, 1), length), f"{over.sum()} jobs are killed at their time limit"
 
 
-def failing(jobs: Jobs, path: str, nodes: Nodes | None, tick_ms: float) -> dict[str, Any]:
+def failing(jobs: Jobs, path: str, nodes: Nodes | None, tick_ms: float) -> Columns:
     """Read the failures of a workload's nodes from a file. Without a node list they are named 0, 1, ...
 
     Failures that begin before the first submission begin at tick 0; those that end before it are left out.

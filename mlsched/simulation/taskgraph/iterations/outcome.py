@@ -97,7 +97,7 @@ def _traffic_volume(workload: Jobs, log: Segments, iterations: IntArray) -> IntA
     return sent_volume
 
 
-def summary(workload: Jobs, log: Segments) -> dict[str, Any]:
+def summary(workload: Jobs, log: Segments) -> Data:
     """Return the objectives of the run by name, and additional figures. Times in ticks."""
     c = log.columns()
     table, holding = _job_columns(workload, log, c), _node_use(workload, log, c)
@@ -112,7 +112,7 @@ def summary(workload: Jobs, log: Segments) -> dict[str, Any]:
     return figures | ({"overload": _overload_figures(workload, log, figures["makespan"])} if log.above else {})
 
 
-def _overload_figures(workload: Jobs, log: Segments, makespan: int) -> dict[str, Any]:
+def _overload_figures(workload: Jobs, log: Segments, makespan: int) -> Data:
     """Return frequency and cost of usage above capacity, for a run with drawn usage.
 
     `above`: for each demanded resource, the share of node-time (for individual GPUs, of GPU-time) with more usage than
@@ -165,14 +165,14 @@ def _slowed_segments(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> n
     return np.asarray(c["cycle"] > np.array(alone, dtype=np.int64))
 
 
-def table(workload: Jobs, log: Segments) -> dict[str, Any]:
+def table(workload: Jobs, log: Segments) -> Columns:
     """Return the results of every job, see `results.table`."""
     return results.table(jobs(workload, log), holdings(workload, log), _cluster_columns(workload), **names(workload))
 
 
-def names(workload: Jobs) -> dict[str, Any]:
+def names(workload: Jobs) -> Data:
     """Return names and users of the jobs, and their groups, partitions and statuses if the log has them."""
-    columns: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
+    columns: Columns = {"job": np.array(workload.job_names)} if workload.job_names else {}
     columns["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
     for name in ("group", "partition", "status"):
         entry_names = getattr(workload, f"{name}_names")
@@ -199,6 +199,6 @@ def _cluster_columns(workload: Jobs) -> results.Cluster:
     return results.Cluster(workload.resources, workload.node_capacity, workload.tick_ms, workload.gpu_unit)
 
 
-def series(workload: Jobs, log: Segments) -> dict[str, Any]:
+def series(workload: Jobs, log: Segments) -> Columns:
     """Return samples for plots of distributions, ticks."""
     return samples(jobs(workload, log))

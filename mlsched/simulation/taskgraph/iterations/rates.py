@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import IntArray
 from mlsched.instances.traces import Nodes, Trace
@@ -40,7 +41,7 @@ class Typed:
     slowness: IntArray
     said: str
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Data:
         """Return the corresponding columns of a workload."""
         return {"node_type": self.node_type, "type_names": self.names, "slowness": self.slowness}
 

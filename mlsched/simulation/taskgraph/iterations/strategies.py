@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.instances.taskgraph.roomy import with_room
 from mlsched.instances.values import one_of
 from mlsched.simulation.taskgraph import strategies
@@ -79,7 +80,7 @@ def workloads(
     return draw_workload().filter(lambda workload: not never_start(workload))
 
 
-def options() -> SearchStrategy[dict[str, Any]]:
+def options() -> SearchStrategy[Data]:
     """Return a strategy of the world's options, every field drawn; in half of the draws, usage is drawn."""
     from hypothesis import strategies as st
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import IntArray, ints
 from mlsched_admission.instances.instance import Instance
 from mlsched_admission.instances.states.state import Amounts, Job, Pod, Shape, State, Unit
@@ -78,9 +78,7 @@ def _label_with_unit(name: str, unit: str) -> str:
     return f"{name} ({unit})" if unit else name
 
 
-def _node_fields(
-    state: State, nodes: list[str], pods: Placed, shapes: list[Shape], units: list[Unit]
-) -> dict[str, Any]:
+def _node_fields(state: State, nodes: list[str], pods: Placed, shapes: list[Shape], units: list[Unit]) -> Data:
     """Return the fields of nodes, of their pods, and of the shapes' requests."""
     movable = [pod for number, pod in pods if units[number].movable]
     requests = [shape.demand for shape in shapes] + [pod.demand for pod in movable]
@@ -136,7 +134,7 @@ def _demand_matrix(demands: Sequence[Amounts], names: list[str], unit_of: Mappin
     return _matrix_of([[demand.get(name, 0) // unit_of[name] for name in names] for demand in demands], len(names))
 
 
-def _unit_fields(units: list[Unit]) -> dict[str, Any]:
+def _unit_fields(units: list[Unit]) -> Data:
     gangs = sorted({unit.gang or unit.name for unit in units})
     number = {gang: g for g, gang in enumerate(gangs)}
     minima = dict.fromkeys(gangs, 1)
@@ -165,7 +163,7 @@ def _eviction_matrix(jobs: list[Job], units: list[Unit]) -> IntArray:
     return table
 
 
-def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> dict[str, Any]:
+def _quota_fields(state: State, jobs: list[Job], units: list[Unit]) -> Data:
     """Return the trees of the jobs' queues, and the requested flavors."""
     flavors = sorted({flavor for job in jobs for flavor, count in job.use.items() if count})
     roots = {_root_of_queue(state, job.queue) for job in jobs if job.queue}

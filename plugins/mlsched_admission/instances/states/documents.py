@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mlsched.core.aliases import Data
 from mlsched.core.collector import collector_paused
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.files import parse_json, refuse_duplicates
@@ -87,7 +88,7 @@ def _finite_constant(name: str) -> str:
     return name
 
 
-def _without_ignored(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_ignored(pairs: list[tuple[str, Any]]) -> Data:
     return refuse_duplicates([pair for pair in pairs if pair[0] not in IGNORED])
 
 
@@ -168,7 +169,7 @@ def _recognised(name: str, entry: Entry) -> Document:
     )
 
 
-def _field_names(value: dict[str, Any]) -> Iterator[str]:
+def _field_names(value: Data) -> Iterator[str]:
     """Yield the names of fields, of the object and of the objects in it."""
     for key, inner in value.items():
         yield key

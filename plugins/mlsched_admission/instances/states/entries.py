@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidFile, shorten
 from mlsched.core.fields import EXACT
 
@@ -18,7 +19,7 @@ class Entry:
 
     __slots__ = ("value", "where")
 
-    def __init__(self, value: dict[str, Any], where: str) -> None:
+    def __init__(self, value: Data, where: str) -> None:
         self.value, self.where = value, where
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:

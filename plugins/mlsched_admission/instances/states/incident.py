@@ -7,8 +7,7 @@ list `limits` of {"left", "job", "unit"}; `pod_nodes`, the allowed nodes of each
 
 from __future__ import annotations
 
-from typing import Any
-
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.record import specs
 from mlsched_admission.instances.instance import Instance
@@ -18,14 +17,14 @@ from mlsched_admission.instances.states.entries import Entry
 _OTHERWISE = ("limits", "pod_nodes", "node_domain")
 
 
-def is_incident(value: dict[str, Any]) -> bool:
+def is_incident(value: Data) -> bool:
     """Return whether a JSON object is a report."""
     return "scheduler_did" in value and isinstance(value.get("instance"), dict)
 
 
 def incident_instance(report: Entry) -> Instance:
     """Return the instance of a report; raise InvalidFile if it is invalid."""
-    fields: dict[str, Any] = report.get("instance")
+    fields: Data = report.get("instance")
     known_names = [*specs(Instance), *_OTHERWISE]
     if unknown := [name for name in fields if name not in known_names]:
         report.fail(f"instance.{unknown[0]}: unknown field", f"there are {', '.join(known_names)}")
@@ -36,18 +35,18 @@ def incident_instance(report: Entry) -> Instance:
         report.fail(f"instance: {error}", "a report has the fields of an admission.instance")
 
 
-def _limit_arrays(fields: dict[str, Any]) -> dict[str, Any]:
+def _limit_arrays(fields: Data) -> Data:
     limits = fields.get("limits") or []
     return {f"limit_{of}": [limit[of] for limit in limits] for of in ("left", "job", "unit")} if limits else {}
 
 
-def _node_sets(fields: dict[str, Any]) -> dict[str, Any]:
+def _node_sets(fields: Data) -> Data:
     """Return each allowed set of nodes once, and the set of each pod."""
     rows = [tuple(row) for row in fields.get("pod_nodes") or []]
     sets = sorted(set(rows))
     return {"node_sets": [list(one) for one in sets], "pod_set": [sets.index(row) for row in rows]} if rows else {}
 
 
-def _domain_array(fields: dict[str, Any]) -> dict[str, Any]:
+def _domain_array(fields: Data) -> Data:
     domains = fields.get("node_domain")
     return {"node_domain": domains} if domains else {}

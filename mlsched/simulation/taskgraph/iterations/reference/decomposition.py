@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core import html, tables
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.brief import short_repr
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.run import Run
@@ -86,7 +87,7 @@ class Decomposition:
         """Return the run's gap to the bound of the relaxed world, as a share of it."""
         return (self.total - self.bound) / self.bound if self.bound else 0.0
 
-    def table(self) -> dict[str, list[Any]]:
+    def table(self) -> Columns:
         """Return one row per part, shares of the bound; the last row is their sum. See also `dataframe`."""
         rows = [
             (part.name, *(self._share_of_bound(n) for n in (part.value, part.at_least, part.at_most)))
@@ -105,7 +106,7 @@ class Decomposition:
         """Return `table` as a pandas DataFrame."""
         return tables.dataframe(self.table())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Data:
         """Return plain JSON data, in ticks and as shares."""
         return {**dataclasses.asdict(self), "distance": self.distance, "table": self.table()}
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from mlsched.certificates.prices import intervals
 from mlsched.core import foreign, html
+from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidFile, InvalidInput
@@ -74,7 +75,7 @@ class Reference:
     moves: int
     cpu_seconds: float
     versions: dict[str, str]
-    log_options: dict[str, Any]
+    log_options: Data
 
     def __repr__(self) -> str:
         interval = f"bound {self.bound}, schedule {self.value} ticks, {100 * self.width:.1f} % above"
@@ -105,7 +106,7 @@ def total(jobs: Jobs, log: Segments, weights: str) -> int:
     return sum(w * t for w, t in zip(proof.weights(jobs, weights).tolist(), jct.tolist(), strict=True))
 
 
-def written(folder: Path, claim: Reference, prices: intervals.Prices | None, schedule: dict[str, Any] | None) -> None:
+def written(folder: Path, claim: Reference, prices: intervals.Prices | None, schedule: Data | None) -> None:
     """Write a reference's files, the manifest last; None keeps the existing file."""
     folder.mkdir(parents=True, exist_ok=True)
     if prices is not None:
@@ -126,7 +127,7 @@ def _write_packed(path: Path, data: dict[str, Any]) -> None:
         stream.write(gzip.compress(text, mtime=0))
 
 
-def _read_packed(path: Path, most: int) -> dict[str, Any]:
+def _read_packed(path: Path, most: int) -> Data:
     text = gunzipped(path, read_bytes(path, most=most), most=most)
     if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise InvalidFile(f"{shown_path(path)}: has more than {MOST_VALUES} values; make the reference again")
@@ -192,7 +193,7 @@ def stored_prices(folder: Path) -> intervals.Prices:
     return intervals.Prices(start, step, bits, values)
 
 
-def waits_of(jobs: Jobs, start: IntArray, places: list[list[int]]) -> dict[str, Any]:
+def waits_of(jobs: Jobs, start: IntArray, places: list[list[int]]) -> Data:
     """Return a schedule without pauses in the form of its file."""
     return {"wait": (start - jobs.arrival).tolist(), "places": places}
 

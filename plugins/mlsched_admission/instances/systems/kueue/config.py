@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any
 
+from mlsched.core.aliases import Data
 from mlsched_admission.instances.states import objects as k8s
 from mlsched_admission.instances.systems.kueue.snapshot import Config
 
@@ -76,7 +77,7 @@ def _parse_block(lines: list[tuple[int, str]], at: int, indent: int, depth: int)
         return None, len(lines)
     if lines[at][1].startswith("- ") or lines[at][1] == "-":
         return _parse_list(lines, at, indent, depth)
-    mapping: dict[str, Any] = {}
+    mapping: Data = {}
     while at < len(lines) and lines[at][0] == indent and (match := _KEY.match(lines[at][1])):
         key, rest = match[1] or match[2] or match[3], (match[4] or "").strip()
         at += 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mlsched.core.aliases import Data
 from mlsched_admission.instances.states.entries import Entry
 from mlsched_admission.instances.systems.kueue.tree import Amounts, FlavorResource, Node
 
@@ -115,7 +116,7 @@ class Snapshot:
     flavors: dict[str, Entry]
     forest: Forest
     any_flavor: bool = False
-    known: dict[str, Any] = field(default_factory=dict)
+    known: Data = field(default_factory=dict)
     """Workload -> what `cycle.nominated` found on this snapshot."""
 
     def remove_workload(self, workload: Workload) -> None:
