@@ -154,10 +154,10 @@ def follow(
     kept: Choices,
     competition: Competition | None = None,
 ) -> bool:
-    """Take the choices that make a round of MLF-H, as far as they are offered; whether all of them were.
+    """Take the choices that make a round of MLF-H if they are offered; return whether all of them were.
 
-    MLF-H's rare fallback above the threshold is not: an overloaded node is never offered. competition: of the round,
-    where what runs queues as well.
+    MLF-H's rare fallback above the threshold is never offered, as overloaded nodes are not. competition: of the round,
+    if running jobs queue as well.
     """
     givers: list[int] = []
     if competition is not None:

@@ -1,9 +1,8 @@
 """Training of the device placement of Mirhoseini et al.: REINFORCE on minus the square root of the running time.
 
-An iteration runs a few workloads under the policy. Every job that finds places is an episode of the paper: its reward
-is -sqrt(r), r how much longer an iteration takes under the placement than on one node, so that graphs of all lengths
-can be compared; all choices of the job get it, less a moving average of the rewards so far, which is the paper's
-baseline.
+An iteration runs a few workloads under the policy. Every placed job is an episode of the paper. Its reward is
+-sqrt(r): r is the time of an iteration divided by the time on one node, so that graphs of all lengths are comparable.
+All choices of the job get this reward, less the paper's baseline: the moving average of earlier rewards.
 """
 
 from __future__ import annotations
@@ -27,9 +26,18 @@ from mlsched_training.taskgraph._scorer import Scorer
 
 @dataclasses.dataclass(frozen=True)
 class MirhoseiniParams(ValidatedFields):
-    """jobs, servers, hours, low, high: workloads as for mlf-rl. workloads: of an iteration. hidden: neurons of the two
-    hidden layers. learning_rate: Adam's; entropy: weight of its bonus; batch: choices of a step; moving: share of the
-    old in the moving average. validation: workloads; every: iterations between validations.
+    """Parameters of the training.
+
+    Attributes:
+        jobs, servers, hours, low, high: Workloads, as for mlf-rl.
+        workloads: Workloads of an iteration.
+        hidden: Neurons of the two hidden layers.
+        learning_rate: Adam's.
+        entropy: Weight of the entropy bonus.
+        batch: Choices of a step.
+        moving: Share of the old value in the moving average.
+        validation: Workloads of a validation.
+        every: Iterations between validations.
     """
 
     jobs: Count = 24

@@ -1,10 +1,10 @@
-"""MLF-RL's training (MLFS, Section 3.4): what MLF-H did first, then REINFORCE on the reward of Eq. 7.
+"""MLF-RL's training (MLFS, Section 3.4): imitation of MLF-H, then REINFORCE on the reward of Eq. 7.
 
 Iteration 1 imitates: MLF-H runs, and the network learns its choices (`begin="mlf-h"`; Section 3.4: "MLFS initially runs
 MLF-H for a certain time period and uses the data to train MLF-RL"). Without imitation (`begin="random"`), the
 network starts from random scheduling (Section 4.1). With `queueing="iteration"`, running jobs compete again in every
-round, and the teacher is MLF-H under that interpretation. Every other iteration runs K episodes on each of S workloads;
-all choices of a decision at time t are credited with the reward from t to t + t_m, discounted by eta every step.
+round, and the teacher is MLF-H under that interpretation. Every other iteration runs K episodes on each of S workloads.
+All choices of a decision at time t get the reward from t to t + t_m, discounted by eta every step.
 
 Interpretations and simplifications. The paper refers to a textbook for its training: here it is REINFORCE with Adam.
 The baseline is the mean of the other episodes of the same workload at the same t ("paired"; arrivals, which no choice
@@ -50,15 +50,34 @@ BASELINES, BEGINNINGS = ("paired", "average"), ("mlf-h", "random")
 
 @dataclasses.dataclass(frozen=True)
 class MlfRlParams(ValidatedFields):
-    """jobs: of an episode; servers: of four GPUs; hours: median running time; low, high: load x of the evaluation,
-    drawn between them for every workload (validation: evenly from low to high). queueing: "held" or "iteration"; pause:
-    what one costs, seconds. begin: "mlf-h" or "random"; runs: of MLF-H to imitate; imitation_steps: of Adam, each on
-    `imitation_batch` choices; imitation_rate: its learning rate. hidden: neurons of the two hidden layers. workloads
-    (S), episodes (K): of an iteration. learning_rate: Adam's; batch: choices of a step; entropy: weight of its bonus;
-    baseline: "paired" or "average". beta1 to beta5: weights of Eq. 7; jct_term: "printed" or "linear"; eta: discount of
-    a step; step: seconds; steps: of t_m. validation: workloads; every: iterations between validations. flat, span: a
-    training is over when the mean reward of the last `span` validations differs from that of the `span` before by at
-    most this share, and the best weights are no worse than MLF-H.
+    """Parameters of the training.
+
+    Attributes:
+        jobs: Jobs of an episode.
+        servers: Servers of four GPUs.
+        hours: Median running time.
+        low, high: Loads x of the evaluation. Each workload draws a load between them; validations spread them evenly.
+        queueing: "held" or "iteration".
+        pause: Cost of a pause in seconds.
+        begin: "mlf-h" or "random".
+        runs: Runs of MLF-H to imitate.
+        imitation_steps: Steps of Adam, each on `imitation_batch` choices.
+        imitation_rate: Learning rate of the imitation.
+        hidden: Neurons of the two hidden layers.
+        workloads, episodes: S and K of an iteration.
+        learning_rate: Adam's.
+        batch: Choices of a step.
+        entropy: Weight of the entropy bonus.
+        baseline: "paired" or "average".
+        beta1, beta2, beta3, beta4, beta5: Weights of Eq. 7.
+        jct_term: "printed" or "linear".
+        eta: Discount per step.
+        step: Length of a step in seconds.
+        steps: Steps of t_m.
+        validation: Workloads of a validation.
+        every: Iterations between validations.
+        flat, span: The training has settled when the mean rewards of the last `span` validations and of the `span`
+            before differ by at most the share `flat`, and the best weights are at least as good as MLF-H.
     """
 
     jobs: Count = 12
@@ -183,7 +202,7 @@ class Reinforce:
         return {"reward": float(np.mean(rewards)), "choices": float(len(gain)), "loss": float(np.mean(losses))}
 
     def _advantages(self, runs: Sequence[Choices], load: Jobs, logs: Sequence[Segments]) -> list[Any]:
-        """Return the discounted reward of each episode's choices, minus that of the other episodes if paired."""
+        """Return the discounted reward of each episode's choices, minus the mean of the other episodes if paired."""
         p, advantages = self.params, []
         window: Any = (float(p.step), p.steps, p.eta)
         arrival, charge = load.arrival.astype(np.float64), self.reward.charge(load)

@@ -1,15 +1,16 @@
 """MLF-RL-plus' training: a published preemptive order first, then an evolution strategy.
 
-It begins with the order by the time left x size^`exponent`, the price of a pause included; 0, the default, is shortest
-remaining time, which Optimus' order is where ends are known, and 1 is least remaining work. Such an order is a weighted
-sum of two of the policy's features, so that the policy imitates it exactly. Then, in every iteration, the weights are
-shifted to both sides of where they are along random directions; all of them serve the same workloads (common random
-numbers), and the weights go along each direction by what it gained (Salimans et al., arXiv:1703.03864, 2017, with
-mirrored sampling; plain steps, since Adam's are as long where there is nothing to gain as where there is). What is kept
-is the running mean of the weights. Everything happens in `_plus_world.py`.
+It begins with the order by remaining time x size^`exponent`, with the pause cost. 0, the default, is shortest remaining
+time, which is Optimus' order for known ends; 1 is least remaining work. Such an order is a weighted sum of two features
+of the policy, so the policy imitates it exactly.
 
-A validation compares with the order that training began with, workload by workload. The criterion: the mean completion
-time is below that order's, by an interval that excludes 0, and the last validations have come to rest.
+In every iteration, the weights are shifted to both sides along random directions. All shifted weights serve the same
+workloads (common random numbers), and the weights move along each direction by its gain (Salimans et al.,
+arXiv:1703.03864, 2017, with mirrored sampling). Steps are plain, since Adam's steps are equally long without a gain.
+The result is the running mean of the weights. Everything is simulated by `_plus_world.py`.
+
+A validation compares with the initial order, workload by workload. The criterion: the mean completion time is below the
+initial order's, by an interval that excludes 0, and the last validations have settled.
 """
 
 from __future__ import annotations
@@ -36,14 +37,27 @@ MEAN = 0.9
 
 @dataclasses.dataclass(frozen=True)
 class MlfRlPlusParams(ValidatedFields):
-    """jobs: of a workload at load x = 1; servers: of four GPUs; hours: median running time; low, high: the two loads x.
-    exponent: of the size in the order that training begins with. pause: what one costs, seconds; stretch: factor on
-    running times, for what splitting jobs and sharing nodes cost; wake: seconds between two orders where nothing
-    happens. pool: training workloads of each load; workloads: of these, in an iteration; directions: shifts to both
-    sides; sigma: their standard deviation; learning_rate: step by the slope of the completion time, as a share of it.
-    validation: workloads of each load; every: iterations between validations. flat, span: a training is over when the
-    mean of the last `span` validations differs from that of the `span` before by at most this share, and the best
-    weights are better than the order that it began with by an interval that excludes 0.
+    """Parameters of the training.
+
+    Attributes:
+        jobs: Jobs of a workload at load x = 1.
+        servers: Servers of four GPUs.
+        hours: Median running time.
+        low, high: The two loads x.
+        exponent: Exponent of the size in the initial order.
+        pause: Cost of a pause in seconds.
+        stretch: Factor on running times for the cost of splitting jobs and sharing nodes.
+        wake: Seconds between two orders without an event.
+        pool: Training workloads of each load.
+        workloads: Workloads of the pool in an iteration.
+        directions: Shifts to both sides.
+        sigma: Standard deviation of the shifts.
+        learning_rate: Step by the slope of the completion time, as a share of it.
+        validation: Validation workloads of each load.
+        every: Iterations between validations.
+        flat, span: The training has settled when the means of the last `span` validations and of the `span` before
+            differ by at most the share `flat`, and the best weights are better than the initial order by an interval
+            that excludes 0.
     """
 
     jobs: Count = 40
@@ -92,7 +106,7 @@ class Evolution:
         return clusters(seeds, max(1, round(p.jobs * x)), p.servers, p.hours, x)
 
     def _jct(self, batches: Sequence[Clusters], weights: Any) -> list[Any]:
-        """Of each load, clusters: the mean completion time. weights: of all alike, or a row for each cluster."""
+        """Return, for each load, the mean completion times of its clusters. weights: of all, or one row per cluster."""
         p = self.params
 
         def order(at: Standing) -> Any:
@@ -104,7 +118,7 @@ class Evolution:
         ]
 
     def improve(self, iteration: int) -> dict[str, float]:
-        """Shift the weights to both sides along random directions, and follow what gains."""
+        """Shift the weights to both sides along random directions, and follow the gains."""
         p, rng = self.params, np.random.default_rng([self.seed, iteration])
         directions = rng.standard_normal((p.directions, FEATURES)).astype(np.float32)
         shifted = np.concatenate([self.now + p.sigma * directions, self.now - p.sigma * directions])

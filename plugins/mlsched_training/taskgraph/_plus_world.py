@@ -1,10 +1,10 @@
-"""Clusters on which an order of jobs is learned: many at once, with all that they have in one pool.
+"""Clusters for learning an order of jobs: many at once, each with its resources in one pool.
 
-A job runs, or waits, whole; it takes what it asks for of the sum over all nodes, wherever that is, and of GPUs what no
-other can have beside it (`simulation/bound/pieces.py`, `thirds`). What differs from the iteration engine: nothing is
-lost by splitting a job over nodes, by transfers or by using too much, but for a `stretch` of all running times alike.
-It has no hosts, so trained policies are measured in the engine. It is about a hundred times as fast, because all
-clusters of a batch are stepped together.
+A job runs or waits completely. It takes its demand from the sum over all nodes; a large demand of GPUs counts with the
+rest that other jobs cannot use (`simulation/bound/pieces.py`, `thirds`). Unlike in the iteration engine, splitting a
+job over nodes, transfers and overuse are free, except that `stretch` lengthens all running times. Clusters lack hosts,
+so trained policies are measured in the engine. This simulator is about a hundred times as fast, because all clusters of
+a batch advance together.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ NEVER = np.inf
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clusters:
-    """Workloads of as many jobs each, clusters x jobs; times in hours. true, told: running times, and as estimated
-    before an iteration is done; iterations: of a job; amount: resources x clusters x jobs, of a capacity of 1 each;
-    share: the job's dominant share.
+    """Workloads of equal numbers of jobs, shape (clusters, jobs), with times in hours.
+
+    Attributes:
+        true, told: Running times, and their estimates before an iteration is done.
+        iterations: Iterations of a job.
+        amount: Demand of a capacity of 1 each, shape (resources, clusters, jobs).
+        share: The job's dominant share.
     """
 
     arrival: Floats
@@ -99,7 +103,7 @@ def mean_jct(batch: Clusters, order: Order, *, price: float, stretch: float, eve
         order: The order.
         price: Cost of a pause in hours.
         stretch: Factor on true running times.
-        every: Hours between recomputations of the order while jobs wait, in addition to those at arrivals and ends.
+        every: Hours between recomputations of the order while jobs wait, in addition to arrivals and ends.
     """
     run = _Run(batch, price, stretch)
     while run.goes_on():

@@ -115,8 +115,8 @@ def references(workload: Jobs) -> tuple[Floats, Floats]:
 def returns(ended: Floats, reward: Floats, at: Floats, step: float, steps: int, eta: float) -> Floats:
     """Return the discounted rewards of decisions (Section 3.4).
 
-    The reward of a decision is the sum over i = 0..steps - 1 of eta^i times the rewards of the jobs that ended in the
-    (i+1)-th `step` after it; t_m is `steps` steps.
+    The reward of a decision is the sum over i = 0..steps - 1 of eta^i times r_i. r_i is the reward of the jobs that
+    ended in the (i+1)-th `step` after the decision; t_m is `steps` steps.
 
     Args:
         ended: Time of the end of each finished job.

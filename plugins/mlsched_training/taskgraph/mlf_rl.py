@@ -1,4 +1,4 @@
-"""MLF-RL's recipe: what MLF-H did, then REINFORCE (`_mlf_rl.py`)."""
+"""MLF-RL's recipe: imitation of MLF-H, then REINFORCE (`_mlf_rl.py`)."""
 
 from __future__ import annotations
 
