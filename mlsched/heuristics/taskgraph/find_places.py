@@ -11,8 +11,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from mlsched.core.aliases import Array
-
 
 class Room(Protocol):
     """The nodes during a round. Units are compared by their place in the order; they take and release room."""
@@ -48,7 +46,7 @@ class Room(Protocol):
         Undisturbed units that fitted together fit again, in any order.
         """
 
-    def hopeful(self, units: list[Any], failed: Array) -> list[Any]:
+    def hopeful(self, units: list[Any], failed: Any) -> list[Any]:
         """Return the units that may find room though an earlier waiting unit failed.
 
         For later units, fewer others release their nodes, and some of these nodes have been taken since.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Data
 from mlsched.heuristics.taskgraph.measures import stops_after
 from mlsched.heuristics.taskgraph.mlf_compete import Competition
 from mlsched.heuristics.taskgraph.mlf_h import Settings, competing, decided, made_round
@@ -25,13 +26,7 @@ Floats = npt.NDArray[np.float32]
 #: First seeds of validation and training workloads; seeds below 100,000 are reserved for tests and measurements.
 VALIDATION, TRAINING = 100_000, 1_000_000
 #: Options and cadence of the evaluation (`papers/mlfs/measure.py`); usage is drawn by period.
-WORLD: dict[str, Any] = {
-    "usage": "drawn",
-    "usage_every": 600,
-    "usage_at_start": False,
-    "movement": "anytime",
-    "pausing": "keep",
-}
+WORLD: Data = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
 WAKE = "events+interval:600"
 #: Offered load of the evaluation at x = 1.
 LOAD = 0.6

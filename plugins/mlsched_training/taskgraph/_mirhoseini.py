@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, Range, Share, check_range
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
@@ -105,16 +106,16 @@ class MovingAverage:
         rewards = [reward for k, load in enumerate(self.held_out) for _, reward in played(load, net, 0, k, greedy=True)]
         return Validation(-float(np.mean(rewards)))
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return the tensors of the network."""
         return self.scorer.weights()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the state of the network, of Adam and of the moving average."""
         average = np.array([] if self.average is None else [self.average], dtype=np.float32)
         return {**self.scorer.state(), "average": average}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         self.scorer.restore(state)
         self.average = float(state["average"][0]) if len(state["average"]) else None
@@ -127,7 +128,7 @@ def played(load: Jobs, net: Mlp, seed: int, usage: int, *, greedy: bool) -> list
     def answer(snapshot: Any, rng: Any) -> Any:
         kept = [nothing()]
 
-        def one(rows: Any) -> int:
+        def one(rows: Array) -> int:
             row = choose(net, rows, None if greedy else rng)
             kept[0].rows.append(rows)
             kept[0].row.append(row)
@@ -144,7 +145,7 @@ def played(load: Jobs, net: Mlp, seed: int, usage: int, *, greedy: bool) -> list
     return choices
 
 
-def describe(params: MirhoseiniParams) -> dict[str, Any]:
+def describe(params: MirhoseiniParams) -> Data:
     """Describe the data for the model card."""
     return {
         "source": "synthetic:mlfs-cluster",

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import Count, CountOrNone, NotNegative, Range, Share, check_range
@@ -177,7 +178,7 @@ class Reinforce:
         p, net = self.params, Mlp(self.weights())
         kept, gains, rewards = nothing(), list[Any](), list[float]()
 
-        def drawn(rows: Any, own: np.random.Generator) -> int:
+        def drawn(rows: Array, own: np.random.Generator) -> int:
             return int(sample(net(rows)[:, 0], own))
 
         for seed, x in self._draw(rng, p.workloads):
@@ -201,7 +202,7 @@ class Reinforce:
             losses.append(self.scorer.learn(kept, gain, order[first : first + p.batch], p.learning_rate, p.entropy))
         return {"reward": float(np.mean(rewards)), "choices": float(len(gain)), "loss": float(np.mean(losses))}
 
-    def _advantages(self, runs: Sequence[Choices], load: Jobs, logs: Sequence[Segments]) -> list[Any]:
+    def _advantages(self, runs: Sequence[Choices], load: Jobs, logs: Sequence[Segments]) -> list[Array]:
         """Return the discounted reward of each episode's choices, minus the mean of the other episodes if paired."""
         p, advantages = self.params, []
         window: Any = (float(p.step), p.steps, p.eta)
@@ -241,20 +242,20 @@ class Reinforce:
         pairs = zip(self.held_out, logs, strict=True)
         return float(np.mean([self.judge.of_jobs(load, log).mean() for load, log in pairs]))
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return the tensors of the network."""
         return self.scorer.weights()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the state of the network and of Adam."""
         return self.scorer.state()
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         self.scorer.restore(state)
 
 
-def _ends(load: Jobs, log: Segments) -> Any:
+def _ends(load: Jobs, log: Segments) -> Array:
     """Return the end of each job, shape (jobs,)."""
     columns = log.columns()
     ended = load.arrival.copy()
@@ -268,7 +269,7 @@ def trained(params: MlfRlParams, curve: Sequence[Mapping[str, float]]) -> bool:
     return at_rest(seen, params.span, params.flat)
 
 
-def describe(params: MlfRlParams) -> dict[str, Any]:
+def describe(params: MlfRlParams) -> Data:
     """Describe the data for the model card."""
     return {
         "source": "synthetic:mlfs-cluster",

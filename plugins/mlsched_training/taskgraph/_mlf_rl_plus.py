@@ -21,6 +21,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array, Data
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import Count, NotNegative, Range, check_range
 from mlsched.core.t_interval import half_width
@@ -105,7 +106,7 @@ class Evolution:
         p = self.params
         return clusters(seeds, max(1, round(p.jobs * x)), p.servers, p.hours, x)
 
-    def _jct(self, batches: Sequence[Clusters], weights: Any) -> list[Any]:
+    def _jct(self, batches: Sequence[Clusters], weights: Array) -> list[Array]:
         """Return, for each load, the mean completion times of its clusters. weights: of all, or one row per cluster."""
         p = self.params
 
@@ -148,20 +149,20 @@ class Evolution:
             figures |= {f"gain_percent_{x}": float(gains_there.mean()), f"jct_hours_{x}": float(jct.mean())}
         return Validation(1 - gain / 100, meets=gain > half, figures=figures)
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return one layer, the running mean of the weights."""
         return {"0.weight": self.mean[None].copy(), "0.bias": np.zeros(1, dtype=np.float32)}
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the weights and their running mean."""
         return {"now": self.now, "mean": self.mean}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         self.now, self.mean = state["now"].copy(), state["mean"].copy()
 
 
-def begin(exponent: float) -> Any:
+def begin(exponent: float) -> Array:
     """Return the weights of the order by the time left x size^exponent."""
     weights = np.zeros(FEATURES, dtype=np.float32)
     weights[[LEFT, SIZE]] = 1, exponent
@@ -174,7 +175,7 @@ def trained(params: MlfRlPlusParams, curve: Sequence[Mapping[str, float]]) -> bo
     return at_rest(seen, params.span, params.flat)
 
 
-def describe(params: MlfRlPlusParams) -> dict[str, Any]:
+def describe(params: MlfRlPlusParams) -> Data:
     """Describe the data for the model card."""
     return {
         "source": "synthetic:mlfs-cluster",

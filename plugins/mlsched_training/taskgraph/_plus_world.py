@@ -91,7 +91,7 @@ def clusters(seeds: Sequence[int], jobs: int, servers: int, hours: float, x: flo
     """
     found = [columns(seed, jobs, servers, hours, x) for seed in seeds]
     names = (field.name for field in dataclasses.fields(Clusters))
-    stacked: dict[str, Any] = dict(zip(names, (np.stack(each) for each in zip(*found, strict=True)), strict=True))
+    stacked: dict[str, Array] = dict(zip(names, (np.stack(each) for each in zip(*found, strict=True)), strict=True))
     return Clusters(**stacked | {"amount": np.ascontiguousarray(stacked["amount"].transpose(1, 0, 2))})
 
 
@@ -144,10 +144,10 @@ class _Run:
         self._change(runs)
         self._advance(every, (present & ~chosen).any(axis=1))
 
-    def _standing(self, at: Any, there: Any) -> Standing:
+    def _standing(self, at: Array, there: Array) -> Standing:
         batch = self.batch
 
-        def seen(column: Any) -> Any:
+        def seen(column: Array) -> Array:
             return np.take_along_axis(column, at, axis=1)
 
         left, length, runs, arrival = seen(self.left), seen(self.length), seen(self.runs), seen(batch.arrival)

@@ -15,11 +15,12 @@ with every hour of every job, so a decision is charged while jobs are in the sys
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.params import NotNegative, check_range
 from mlsched.instances.taskgraph.columns import FULL_ACCURACY
@@ -105,7 +106,7 @@ def references(workload: Jobs) -> tuple[Floats, Floats]:
         pace = paces.of(job, [0] * (end - first))
         alone[job] = (pace.first + (int(most[job]) - 1) * pace.cycle) / WHOLE
     owner, lag = workload.task_template[workload.edge_from], workload.edge_lag
-    sums: list[Any] = [
+    sums: list[Array] = [
         np.bincount(owner[lag == k], workload.edge_volume[lag == k], len(workload.gang))[workload.template]
         for k in (0, 1)
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mlsched.core.fields import FloatArray, IntArray
@@ -57,15 +55,15 @@ class Scorer:
         """Reset Adam, whose state belongs to the previous loss."""
         self.optimiser.state.clear()
 
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Array]:
         """Return the tensors of the network."""
         return layer_state(self.layers)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Array]:
         """Return the state of the network and of Adam."""
         return {**self.weights(), **adam_state(self.optimiser, self.parameters)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Array]) -> None:
         """Restore a `state`."""
         restore_layers(self.layers, state)
         restore_adam(self.optimiser, self.parameters, state)
