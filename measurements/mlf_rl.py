@@ -6,9 +6,9 @@
 DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights of the package are
 measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the simulator of `mlsched reproduce
 mlfs`, and alike for all; every run is checked by the independent replay. Reward: Eq. 7 of MLFS as printed, over all
-jobs, between 0 and 1 (`training/taskgraph/_reward.py`). Percentages are of the same workload; intervals are over workloads (95 %,
-Student's t; of several training seeds, the mean over them counts). "before training": the same network as it was
-initialised; "random": any choice that is allowed. Prints one JSON document.
+jobs, between 0 and 1 (`training/taskgraph/_reward.py`). Percentages are of the same workload; intervals are over
+workloads (95 %, Student's t; of several training seeds, the mean over them counts). "before training": the same network
+as it was initialised; "random": any choice that is allowed. Prints one JSON document.
 
 --others N: MLF-RL elsewhere, on N workloads each: at x = 1/2, 1 and 2 on the cluster that it was trained for ("loads"),
 on half and on double that cluster ("sizes"), and on the logs of --joins: those of their first 24 jobs that take at most
