@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlsched.core.aliases import Array, BackendModel, Expression
+from mlsched.core.aliases import BackendModel, Expression
 from mlsched.core.errors import InvalidFile
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.safe_open import MOST_TEXT, open_file, shown_path

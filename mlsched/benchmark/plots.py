@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array, Data, Expression
+from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.files import atomic_write

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import FloatArray, IntArray
 
 #: Percentiles that the FitGpp paper reports.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import FloatArray
 
 Floats = npt.NDArray[np.float64]

@@ -8,6 +8,7 @@ is an integer division by the slowdown.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model

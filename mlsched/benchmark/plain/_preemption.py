@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from mlsched.core.aliases import Expression
 from mlsched.instances.preemption import Instance, Plan
 
 

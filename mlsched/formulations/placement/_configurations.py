@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import BoolArray, IntArray
 from mlsched.instances.placement import Instance

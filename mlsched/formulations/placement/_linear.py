@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import BackendModel
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.formulations.placement._master import Master
 

@@ -19,7 +19,6 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.formulations.placement._configurations import Space, Table

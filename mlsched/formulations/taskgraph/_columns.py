@@ -15,7 +15,6 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import BoolArray, IntArray
 from mlsched.formulations.taskgraph._gpus import refuse_apart

@@ -44,7 +44,6 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import FloatArray, IntArray

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.placement.instance import MILLION
 from mlsched.simulation.metrics import percentiles

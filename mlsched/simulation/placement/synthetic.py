@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array, Columns
+from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import Count, Positive, Range, Share, flatten_groups

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.simulation.metrics import PERCENTILES, percentiles, slowdown
 from mlsched.simulation.preemption import backlog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.simulation.metrics import finish_time_fairness, percentiles

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.taskgraph import results
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Columns
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.simulation.taskgraph.fragmentation import Course, Queue, course, waits

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.fields import IntArray
 from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.workers.log import PARTS, Log

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import BackendError
 from mlsched.core.fields import BoolArray, FloatArray, IntArray

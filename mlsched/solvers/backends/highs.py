@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array, BackendModel, BackendResult, Expression
+from mlsched.core.aliases import BackendModel, BackendResult
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput

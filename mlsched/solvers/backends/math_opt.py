@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array, BackendModel, BackendParameters, BackendResult, Data, Expression, Variable
+from mlsched.core.aliases import BackendModel, BackendParameters, BackendResult, Data
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlsched.core.aliases import Array, BackendModel, Constraint, Expression, Variable
+from mlsched.core.aliases import BackendModel, Constraint, Variable
 from mlsched.core.errors import BackendError, InvalidInput
 from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.solvers.backends.known_bugs.models import Feature, features_of

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array, BackendResult, Data, Expression, Variable
+from mlsched.core.aliases import BackendResult, Data, Variable
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import IntArray
 from mlsched.solvers.front.crew import Asked, Crew
 from mlsched.solvers.front.search import Search, Stop

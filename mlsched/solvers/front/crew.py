@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import IntArray
 from mlsched.solvers.front.search import Explored, Search, Stop
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, FloatArray, IntArray
 

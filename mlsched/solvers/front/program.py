@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array, BackendModel, Constraint, Data, Expression, Variable
+from mlsched.core.aliases import BackendModel, Constraint, Data, Expression, Variable
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.core.formulation import Term

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from mlsched.core import html, tables
-from mlsched.core.aliases import Array, Data
+from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.brief import count_of, short_repr
 from mlsched.core.contract import Instance

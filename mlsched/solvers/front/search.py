@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray

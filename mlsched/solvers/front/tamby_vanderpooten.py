@@ -22,6 +22,8 @@ larger share.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mlsched.core.fields import IntArray

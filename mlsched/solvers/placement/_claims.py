@@ -13,7 +13,6 @@ import numpy as np
 
 from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.prices.core import Sides
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.instances.placement import Plan

@@ -17,7 +17,6 @@ from typing import Literal
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import BoolArray, IntArray

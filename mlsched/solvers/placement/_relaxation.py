@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array, BackendModel, BackendResult
+from mlsched.core.aliases import Array, BackendResult
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched.formulations.placement._linear import highs_model

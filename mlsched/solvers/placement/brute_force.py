@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import BoolArray, IntArray

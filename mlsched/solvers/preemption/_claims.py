@@ -6,12 +6,12 @@ If a branch restricts the hosting of a node, the checker's own knapsacks are use
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from mlsched.certificates.preemption.prices import Hosting
 from mlsched.certificates.prices.core import SCALE, Sides
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.formulations.preemption import nodes

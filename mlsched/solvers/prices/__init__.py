@@ -12,7 +12,6 @@ from mlsched.certificates.prices import core
 from mlsched.certificates.prices.listed import Listed
 from mlsched.certificates.prices.statement import Within, statement_of
 from mlsched.certificates.prices.timed import Timed
-from mlsched.core.aliases import Array
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError, InvalidInput

@@ -13,7 +13,6 @@ import numpy as np
 
 from mlsched.certificates.prices.core import SCALE
 from mlsched.certificates.prices.fixing import Fixed
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import FloatArray
 from mlsched.solvers.backends.columns import Relaxation

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from mlsched.certificates.prices.core import NEVER, SCALE, Price, Sides
 from mlsched.certificates.prices.listed import Listed
+from mlsched.core.aliases import Array
 from mlsched.core.fields import BoolArray, FloatArray
 from mlsched.solvers.backends.columns import Column
 from mlsched.solvers.prices.options import Branch, Options

@@ -22,7 +22,6 @@ from mlsched.certificates.by_prices import meter
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE, Price, Sides
 from mlsched.certificates.prices.fixing import Fixed, Fixing, fixed
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import SolverError
 from mlsched.core.fields import FloatArray

@@ -22,7 +22,6 @@ import numpy as np
 from mlsched.certificates.prices import core
 from mlsched.certificates.prices.core import SCALE, Price
 from mlsched.certificates.prices.timed import END, Timed
-from mlsched.core.aliases import Array
 from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import FloatArray, IntArray

@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.errors import BackendError
 from mlsched.core.fields import IntArray
 from mlsched.solvers.backends.highs import run_lp

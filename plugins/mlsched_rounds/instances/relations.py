@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.aliases import Array
 from mlsched.core.contract import MetamorphicRelation
 from mlsched.core.fields import IntArray
 from mlsched_rounds.instances.instance import Instance

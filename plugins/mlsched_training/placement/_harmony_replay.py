@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.simulation.placement.board import Shape
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import BoolArray, IntArray
 from mlsched.learned.taskgraph.plus_order import HOUR, Floats, Standing
 from mlsched.simulation.taskgraph.iterations.bound import pieces

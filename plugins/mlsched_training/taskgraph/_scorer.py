@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.aliases import Array
 from mlsched.core.fields import FloatArray, IntArray
 from mlsched_training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch_module
 from mlsched_training.taskgraph._episodes import Choices

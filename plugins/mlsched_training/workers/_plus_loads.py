@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlsched.core.aliases import Data
 from mlsched.core.fields import FloatArray
 from mlsched.learned.workers.chic_plus import NAMES as FEATURES
 from mlsched.simulation.workers import Workload

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.aliases import Columns, Data
 from mlsched.core.fields import UNLIMITED, FloatArray, IntArray
 from mlsched.instances.taskgraph import gpus
 from mlsched.instances.taskgraph.gpus import gpu_column

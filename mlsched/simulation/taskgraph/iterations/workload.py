@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, array, refuse_falling, refuse_first, text
 from mlsched.core.record import specs
