@@ -197,7 +197,13 @@ def _comparison(
 
 
 def _verdict(summary_: Difference | None, apart: Sequence[Gap], counts: Difference | None) -> Verdict:
-    """Return the verdict by the primary criterion if it decides, else by the other pairs."""
+    """Return the verdict by the primary criterion if it decides, else by the other pairs.
+
+    Args:
+        summary_: Relative differences of the pairs with equal primary counts.
+        apart: Gaps of the pairs that differ in the primary criterion.
+        counts: Relative differences of all primary counts.
+    """
     if apart and counts is not None and counts.side is not None:
         return counts.verdict
     if summary_ is None or (summary_.side == 0 and apart):

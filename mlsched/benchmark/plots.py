@@ -310,7 +310,7 @@ def draw_front(front: Any, *, width: float = PAGE, notebook: bool = False) -> Fi
 
 
 def _base_corner(instance: Any, names: Sequence[str], end: Sequence[Any]) -> list[object]:
-    """Return the corner of a box without primary counts."""
+    """Return the corner `end` of a box with each value freed of its primary count; None is unbounded."""
     criteria = [instance.primary(name) for name in names]
     return [e if e is None or rank is None else rank.split(e)[1] for e, rank in zip(end, criteria, strict=True)]
 

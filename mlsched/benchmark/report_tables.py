@@ -63,7 +63,15 @@ def overview_table(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
 
 
 def _overview_row(label: str, own: dict[str, GapLine], names: Sequence[str]) -> list[Cell]:
-    """Return one row: gaps in percent, or the differences if every optimum is 0."""
+    """Return one row: mean gaps in percent, or mean differences if every optimum is 0.
+
+    Args:
+        label: First cell of the row.
+        own: Rule -> its line of gaps.
+        names: Rules of the table, by column.
+
+    The second cell is the largest number of gaps of a rule. Rules with fewer gaps show their number in brackets.
+    """
     percents = {name: (line.gaps.relative, line.gaps.mean) for name, line in own.items()}
     differences = {name: (line.gaps.absolute, line.gaps.mean_difference) for name, line in own.items()}
     in_percent = any(over for over, _ in percents.values())

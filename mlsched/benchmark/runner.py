@@ -133,7 +133,11 @@ def run_suite(
 
 
 def _stored_rows(store: Store | None, suite: Suite, resume: bool) -> dict[Key, Row]:
-    """Return the rows that need not be computed."""
+    """Return the rows that need not be computed: all rows of the suite in `store` with `resume`, otherwise none.
+
+    Raises:
+        InvalidInput: The store has rows of the suite, but `resume` is False.
+    """
     if store is None:
         return {}
     if resume:

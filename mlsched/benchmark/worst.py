@@ -208,7 +208,7 @@ def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:
 
 
 def draw_worst(losses: Iterable[Loss], *, width: float = plots.PAGE, notebook: bool = False) -> Figure:
-    """Return the same as a figure."""
+    """Return the figure of `plot_losses`: one row per loss, the rule's plan beside the best plan."""
     rows = list(losses)
     if not rows:
         raise InvalidInput("losses: expected at least one to draw")

@@ -195,7 +195,7 @@ def result_at_interrupt() -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def resume_hint(hint: Callable[[], str]) -> Iterator[None]:
-    """Print what is kept and how to continue if the block is interrupted; `how` returns the line."""
+    """Print the line of `hint`, which says what is kept and how to continue, if the block is interrupted."""
     try:
         yield
     except KeyboardInterrupt:

@@ -163,7 +163,7 @@ class ArraySpec(Spec):
         return array
 
     def implied(self, value: Any, default: Any, dims: dict[str, int]) -> bool:
-        """Return whether the array consists of `fill` in the size given by earlier fields.
+        """Return whether `value` consists of the field's `fill`, in the size that earlier fields give (`dims`).
 
         A longer array must be written because its length could not be restored.
         """

@@ -91,7 +91,7 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MOST_TEXT, remedy: s
 
 
 def read_text(path: str | os.PathLike[str], *, most: int = MOST_TEXT, remedy: str = "check the path") -> str:
-    """Read a regular file of UTF-8 text, with universal newlines."""
+    """Read a regular file of UTF-8 text, with universal newlines; `most` and `remedy` as in `read_bytes`."""
     try:
         text = read_bytes(path, most=most, remedy=remedy).decode("utf-8")
     except UnicodeDecodeError as error:

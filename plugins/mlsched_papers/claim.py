@@ -236,7 +236,7 @@ class Measurement:
 
     @property
     def value(self) -> str:
-        """Return the mean with its interval and unit, and values of trainings one by one; "-" without a measurement."""
+        """Return the mean with its interval and unit, then the value of each training, if any; "-" if not measured."""
         if self.measured is None:
             return "-"
         half = f" ± {significant(self.measured.half)}" if self.measured.half is not None and self.measured.count else ""

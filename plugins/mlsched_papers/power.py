@@ -85,6 +85,7 @@ def truth(piece: Measurement) -> float:
     """Return the true mean of a piece if the paper is exactly right; see the module's docstring."""
     bound, measured = piece.bound, piece.measured.mean if piece.measured else 0.0
     if piece.paper is not None:
+        # The paper prints a bound ("at least"), or its number is the end of the bound.
         printed_bound = piece.lower_bound or bound.margin(piece.paper) == 0
         return measured if printed_bound and bound.admits(measured) else piece.paper
     if bound.low is not None and bound.high is not None:
@@ -121,5 +122,6 @@ def _admits(bound: Bound, values: Array) -> npt.NDArray[np.bool_]:
 
 def _clustered(values: Array) -> npt.NDArray[np.bool_]:
     """Return for each draw whether its trainings are two clusters (see `trainings.py`)."""
+    # The largest gap between neighbours is more than GAP of the range.
     ordered = np.sort(values, axis=1)
     return np.asarray(np.diff(ordered, axis=1).max(axis=1) > GAP * (ordered[:, -1] - ordered[:, 0]))

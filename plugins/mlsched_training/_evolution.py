@@ -48,15 +48,18 @@ class Cma:
         steps = ((candidates - self.mean) / self.sigma)[np.argsort(values, kind="stable")[: len(self.share)]]
         step = self.share @ steps
         self.mean = self.mean + self.sigma * step
+        # Discounted path of the mean, in coordinates in which the covariance is the identity.
         keep = 1 - self.rate_sigma
         self.sigma_path = keep * self.sigma_path + (1 - keep**2) ** 0.5 * self.mu**0.5 * (
             axes @ (axes.T @ step / scale)
         )
         length = float(np.linalg.norm(self.sigma_path)) / self.usual_length
         moves = length / (1 - keep ** (2 * self.generation)) ** 0.5 < 1.4 + 2 / (n + 1)
+        # Path of the mean in the original coordinates; it pauses while the other path is long.
         keep = 1 - self.rate_path
         self.path = keep * self.path + moves * ((1 - keep**2) * self.mu) ** 0.5 * step
         lost_share = (1 - moves) * (1 - keep**2)
+        # The old covariance, the update of rank one by the path, and that of rank mu by the best candidates.
         self.covariance = (
             (1 - self.rate_one - self.rate_mu) * self.covariance
             + self.rate_one * (np.outer(self.path, self.path) + lost_share * self.covariance)

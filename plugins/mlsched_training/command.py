@@ -99,13 +99,14 @@ def train(
 def _resume_hint(checkpoint: Path, resume: bool) -> Callable[[], str]:
     """Return a function for the hint after an interrupt; it ignores the checkpoint of an earlier training."""
 
-    def is_written() -> int:
+    def written_at() -> int:
+        """Return when the checkpoint was written, in ns; 0 without a checkpoint."""
         return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
 
-    before = 0 if resume else is_written()
+    before = 0 if resume else written_at()
 
     def say_hint() -> str:
-        if is_written() == before:
+        if written_at() == before:
             return "nothing is kept: a checkpoint is written at every validation"
         return f"the training until its last validation is in {checkpoint}; the same command with --resume goes on"
 

@@ -147,6 +147,13 @@ def solve_linear(p: Problems, g: FloatArray) -> Linear:
 
 
 def _error(p: Problems, sg: FloatArray, sgg: FloatArray, sgu: FloatArray, a: FloatArray, d: FloatArray) -> FloatArray:
+    """Return the weighted sum of squares of a g + d - u for each problem, from sums of products.
+
+    Args:
+        p: Problems, with the sums of w, w u and w u u.
+        sg, sgg, sgu: Sums of w g, w g g and w g u.
+        a, d: Coefficients.
+    """
     return np.asarray(p.suu - 2 * a * sgu - 2 * d * p.su + a * a * sgg + 2 * a * d * sg + d * d * p.sw)
 
 
@@ -254,7 +261,14 @@ def _damped_step(
 def _step_of_two(
     diagonal: list[FloatArray], cross: FloatArray, b: tuple[FloatArray, FloatArray], room: list[FloatArray]
 ) -> list[FloatArray]:
-    """Solve a 2 x 2 system; if the solution passes a lower bound, optimise the other component at that bound."""
+    """Solve symmetric 2 x 2 systems; if a solution passes a lower bound, optimise the other component at that bound.
+
+    Args:
+        diagonal: Both diagonals of the matrices.
+        cross: Their other entry.
+        b: Both right-hand sides.
+        room: Lower bounds of both components.
+    """
     det = diagonal[0] * diagonal[1] - cross * cross
     first, second = (b[0] * diagonal[1] - cross * b[1]) / det, (b[1] * diagonal[0] - cross * b[0]) / det
     low_second = second < room[1]

@@ -142,7 +142,8 @@ class Predictor(ValidatedFields):
 
         fits = fit_part(sublinear)
         if unknown.any():
-            other = fit_part(sublinear ^ unknown)
+            # Unknown families were fitted as sublinear: fit them as superlinear too, and keep the better fit.
+            other = fit_part(sublinear & ~unknown)
             fits = fits.merge(other, np.flatnonzero(unknown & (other.sse < fits.sse)))
         return Forecast(fits, window.last_iteration, window.last_loss)
 

@@ -128,6 +128,13 @@ class Space:
         """Return the configurations of one class, adding job after job.
 
         The loss only grows with more jobs, so a configuration with too much loss is dropped at once.
+
+        Args:
+            k: Number of the class.
+            c: The class.
+            lower: Value that a plan with the configuration must exceed.
+            most: Largest number of configurations.
+            deadline: Time limit.
         """
         w, p = c.run_w[None].copy(), c.run_p[None].copy()
         slowdown = self.pace.at_server(w, p)
@@ -155,7 +162,12 @@ class Space:
         return Table(np.full(len(w), k, dtype=np.int64), w, p, slowdown)
 
     def loss(self, w: IntArray, p: IntArray, slowdown: IntArray) -> IntArray:
-        """Return the loss of each configuration: its reduction of a plan's value below UB0."""
+        """Return the loss of each configuration: its reduction of a plan's value below UB0.
+
+        Args:
+            w, p: Workers and PSs of each job, shape (configurations, jobs).
+            slowdown: Slowdown of each job, same shape; 0 for a job without tasks here.
+        """
         speeds = np.minimum(self.pace.speeds(slowdown), self.best)
         for j in range(self.jobs):
             job = j + self.running

@@ -135,6 +135,7 @@ def fractional_cover(cost: IntArray, release: IntArray, deficit: int) -> int:
 def _shortest_grace(grace: IntArray, release: IntArray, deficit: int) -> int:
     """Return the smallest grace period such that all jobs up to it cover the deficit, which is a bound."""
     order = np.argsort(grace, kind="stable")
+    # The first job, by grace period, at which the releases so far cover the deficit.
     return int(grace[order[np.searchsorted(np.cumsum(release[order]), deficit)]])
 
 

@@ -62,9 +62,10 @@ def model(reduced: Reduced, objectives: tuple[str, ...]) -> Formulation:
 
 
 def _longest_grace(mip: BackendModel, reduced: Reduced) -> Expression:
-    """Return the longest grace period among victims by levels: grace[g] = some victim needs g or more.
+    """Return the longest grace period among victims as a sum of steps between levels.
 
-    The sum of steps is exact in integers and its linear relaxation is tighter than `grace >= grace_j x_j`.
+    The binary grace[g] is 1 if some victim needs g or more. The sum is exact for integers, and its linear relaxation
+    is tighter than "grace >= grace_j x_j".
     """
     import pyomo.environ as pyo
 

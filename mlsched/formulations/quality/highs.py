@@ -46,7 +46,16 @@ def _express_total(mip: BackendModel, steps: Steps, value: dict[int, list[int]],
 
 
 def _express_worst(mip: BackendModel, steps: Steps, loss: dict[int, list[int]], deadline: Deadline) -> Expressed:
-    """Return the largest of the jobs' losses, by levels."""
+    """Express the largest of the jobs' losses as a sum of steps between levels.
+
+    The binary worst[v] is 1 if some job's loss is at least v.
+
+    Args:
+        mip: Model, extended in place.
+        steps: Job -> its numbers of cores, `least` first.
+        loss: Job -> its loss with each of these numbers.
+        deadline: Time limit of the construction.
+    """
     import pyomo.environ as pyo
 
     # The largest of the losses that cores cannot improve is a lower bound.

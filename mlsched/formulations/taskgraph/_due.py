@@ -92,13 +92,12 @@ class DueModel:
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """Return the plan of a solution, in which overdue runs come last, by the layout's horizon."""
-        value, start_task = valued(solution), self._started
+        """Return the plan of a solution; overdue runs follow all others and end by the layout's horizon."""
+        value = valued(solution)
         present = [(k, i) for j, i, k in self.layout.runs() if value(self.choices.running(j, i))]
         node = {run: self.choices.node_of(run, value) for run in present}
-        return compacted(
-            self.layout, node, {run: start_task.start_of(run, value) for run in present if value(start_task.after[run])}
-        )
+        on_time = [run for run in present if value(self._started.after[run])]
+        return compacted(self.layout, node, {run: self._started.start_of(run, value) for run in on_time})
 
 
 def _capped_deadlines(layout: Layout) -> list[int]:

@@ -104,9 +104,10 @@ class Held:
         return self.choices.layout.fixed[run[0]][1], self.choices.layout.duration[run[0]]
 
     def _break_symmetry(self, users: Sequence[Run], p: int, count: int) -> None:
-        """Use the c-th of a node's GPUs in first iterations only after, or with, the GPU before it.
+        """Let the runs `users` take the `count` GPUs of place `p` in order: each only after, or with, the one before.
 
-        Valid if runs under way do not name a GPU: the GPUs of a node may then be renamed.
+        Only runs of first iterations count. Valid if runs under way do not name a GPU: the GPUs of a node may then be
+        renamed.
         """
         layout = self.choices.layout
         if any(layout.is_fixed(*run) for run in users):

@@ -139,7 +139,10 @@ def precedence(layout: Layout, columns: Columns, rows: Rows) -> None:
 
 
 def capacity_rows(layout: Layout, columns: Columns, rows: Rows, pool: Pool) -> None:
-    """Add sum_v q_v (Y[v, t] - Y[v, t - p_v]) <= capacity at every time."""
+    """Add the capacity of a pool at every time t: sum over runs v of q_v (Y[v, t] - Y[v, t - p_v]) <= capacity.
+
+    Y[v, t] is 1 if v has started by t; q_v and p_v are its demand and duration.
+    """
     runs = [(k, i) for _, i, k in layout.runs() if (k, i) in columns.windows and k in pool.demand]
     if not runs or sum(q for q in pool.demand.values()) <= pool.capacity:
         return

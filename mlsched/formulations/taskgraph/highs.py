@@ -182,16 +182,16 @@ class _Mip:
         late = [(n, self.end) for n in layout.nodes_of(k, i)] if self.may_be_late else []
         return [(n, t) for n in layout.nodes_of(k, i) for t in range(layout.head[k][i], last + 1)] + late
 
-    def _is_late(self, j: int, i: int, k: int) -> Expression:
-        """Return an expression: run (k, i) ends after its job's deadline."""
+    def _lateness(self, j: int, i: int, k: int) -> Expression:
+        """Return an expression that is 1 if run (k, i) of job j ends after the job's deadline, else 0."""
         by = self.layout.deadline[j] - self.layout.duration[k]
         return sum(self.mip.start[k, i, n, t] for n, t in self.keys[k, i] if t > by or t == self.end)
 
     def _iteration_runs(self, j: int, i: int) -> Expression:
         return 1 if i < self.layout.mandatory[j] else self.mip.run[j, i]
 
-    def _has_started(self, k: int, i: int, until: int, node: int | None = None) -> Expression:
-        """Return an expression: run (k, i) has started by a time (on a node)."""
+    def _started_by(self, k: int, i: int, until: int, node: int | None = None) -> Expression:
+        """Return an expression that is 1 if run (k, i) has started by time `until` (on `node`, if given), else 0."""
         return sum(self.mip.start[k, i, n, t] for n, t in self.keys[k, i] if t <= until and (node is None or n == node))
 
     def _add_row(self, row: Any, group: str, *index: Any) -> None:
@@ -214,10 +214,10 @@ class _Mip:
         """Add rows: each run starts once, in a running iteration; its task keeps its node unless it may move."""
         layout, far = self.layout, self.end
         for j, i, k in layout.runs():
-            self._add_row(self._has_started(k, i, far) == self._iteration_runs(j, i), "once", k, i)
+            self._add_row(self._started_by(k, i, far) == self._iteration_runs(j, i), "once", k, i)
             if layout.sticky and i > layout.finished[j]:
                 for n in layout.nodes_of(k, i):
-                    row = self._has_started(k, i, far, n) <= self._has_started(k, i - 1, far, n)
+                    row = self._started_by(k, i, far, n) <= self._started_by(k, i - 1, far, n)
                     self._add_row(row, "stays", k, i, n)
         for j in range(layout.jobs):
             for i in range(layout.mandatory[j] + 1, layout.maximum[j]):
@@ -231,7 +231,7 @@ class _Mip:
                 for n in layout.nodes_of(k, i):
                     if source < layout.finished[j]:
                         ready = layout.last_end[u] + (delay if layout.home[u] != n else 0)
-                        early = self._has_started(k, i, min(ready, self.end) - 1, n)
+                        early = self._started_by(k, i, min(ready, self.end) - 1, n)
                         if not isinstance(early, int):
                             self._add_row(early <= 0, "ready", u, k, i, n)
                         continue
@@ -241,7 +241,7 @@ class _Mip:
                             for m, b in self.keys[u, source]
                             if b + layout.duration[u] + (delay if m != n else 0) <= t
                         )
-                        self._add_row(self._has_started(k, i, t, n) <= end_literals, "order", u, source, k, i, n, t)
+                        self._add_row(self._started_by(k, i, t, n) <= end_literals, "order", u, source, k, i, n, t)
 
     def _add_capacity(self) -> None:
         layout = self.layout
@@ -311,7 +311,7 @@ class _Mip:
                 self._add_row(mip.met[j] <= 0, "met_late", j)
             for i in layout.iterations(j):
                 for k in layout.tasks_of[j]:
-                    self._add_row(mip.met[j] + self._is_late(j, i, k) <= 1, "met_in_time", k, i)
+                    self._add_row(mip.met[j] + self._lateness(j, i, k) <= 1, "met_in_time", k, i)
         return sum(mip.met.values())
 
     @functools.cached_property
@@ -332,7 +332,7 @@ class _Mip:
                 self._add_row(mip.counts[j, i] <= mip.counts[j, i - 1], "counts_prefix", j, i)
             if not final:
                 for k in layout.tasks_of[j]:
-                    self._add_row(mip.counts[j, i] + self._is_late(j, i, k) <= 1, "counts_in_time", k, i)
+                    self._add_row(mip.counts[j, i] + self._lateness(j, i, k) <= 1, "counts_in_time", k, i)
         columns = [
             (
                 layout.finished[j] if final else int(options_given.on_time[j]),
@@ -359,8 +359,8 @@ class _Mip:
             for n in layout.nodes_of(k, i):
                 there: Any = int(layout.home[arc.u] == n)
                 if source >= layout.finished[layout.job[k]]:
-                    there = self._has_started(arc.u, source, far, n)
-                row = mip.sent[k, i, number] >= self._has_started(k, i, far, n) - there
+                    there = self._started_by(arc.u, source, far, n)
+                row = mip.sent[k, i, number] >= self._started_by(k, i, far, n) - there
                 self._add_row(row, "sent_between", k, i, number, n)
         return sum(layout.into[k][number].volume * mip.sent[k, i, number] for k, i, number in volume)
 

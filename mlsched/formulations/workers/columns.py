@@ -101,7 +101,7 @@ def columns(
 
     all_use = joined(np.zeros((jobs, len(instance.capacity)), dtype=np.int64), amounts)
     all_jobs = joined(every, job)
-    short = complete | can_run_short(all_jobs, all_use, instance.capacity, jobs)
+    short = complete | scarce_resources(all_jobs, all_use, instance.capacity, jobs)
     return Columns(
         jobs=jobs,
         job=all_jobs,
@@ -126,8 +126,15 @@ def _undominated(mine: IntArray, cost: IntArray, use: IntArray) -> IntArray:
     return order[~earlier]
 
 
-def can_run_short(job: IntArray, use: IntArray, capacity: IntArray, jobs: int) -> Any:
-    """Return which resources the jobs can exceed if each chooses its column with the largest use."""
+def scarce_resources(job: IntArray, use: IntArray, capacity: IntArray, jobs: int) -> Any:
+    """Return which resources the jobs exceed if each chooses its column with the largest use, shape (resources,).
+
+    Args:
+        job: Job of each column.
+        use: Use of each column, shape (columns, resources).
+        capacity: Capacity of each resource.
+        jobs: Number of jobs.
+    """
     worst = np.zeros((jobs, len(capacity)), dtype=np.int64)
     np.maximum.at(worst, job, use)
     return worst.sum(axis=0) > capacity

@@ -89,7 +89,10 @@ class Settings(ValidatedFields):
 
 
 def place(instance: Instance, rng: np.random.Generator, features: Features, given: Settings) -> Plan:
-    """Return the plan of LIF with a model of some regressors."""
+    """Return the plan of LIF whose models predict the slowdown from the regressors `features`.
+
+    `given` has the score and the rule for ties.
+    """
     models = fit(instance, rng, features, SAMPLES)
     return place_all(
         instance, least_interference(instance, features, models, score=given.score, tie=given.tie, rng=rng)
@@ -122,7 +125,7 @@ def profile(instance: Instance, rng: np.random.Generator, samples: int) -> tuple
 
 
 def fit(instance: Instance, rng: np.random.Generator, features: Features, samples: int) -> list[FloatArray]:
-    """Fit the coefficients of each type's model of slowdown - 1 by least squares."""
+    """Fit the coefficients of each type's model of slowdown - 1 by least squares to `samples` measured co-locations."""
     use, slowdown = profile(instance, rng, samples)
     return [np.linalg.lstsq(features(use[t]), slowdown[t], rcond=None)[0] for t in range(len(instance.types))]
 

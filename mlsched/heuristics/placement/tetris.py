@@ -102,7 +102,15 @@ def _fill_server(
 
 
 def _best_task(aligned: dict[Task, float], work: list[float], weight: float) -> Task:
-    """Return the task of the highest score; ties go to the first job, and to its workers."""
+    """Return the task of the highest score: its alignment minus the price of its job's work.
+
+    Ties go to the first job, and to its workers.
+
+    Args:
+        aligned: Task -> its alignment with the server.
+        work: Work of each job.
+        weight: Weight of the work against the alignment.
+    """
     best: dict[int, float] = {}
     for (job, _), a in aligned.items():
         best[job] = max(best.get(job, 0.0), a)

@@ -228,7 +228,7 @@ def _place_gang(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacit
 
 
 def _fill_fullest_nodes(shape: Shape, free: FreeCapacity, among: int) -> list[int] | None:
-    """Place equal tasks on the fullest nodes, as many on each as fit."""
+    """Return the nodes of equal tasks on the fullest nodes of `among`, as many on each as fit; None without room."""
     by_fullness: dict[float, list[tuple[int, int]]] = {}
     for amount, nodes in free.groups.items():
         nodes &= among
@@ -251,7 +251,7 @@ def _fill_fullest_nodes(shape: Shape, free: FreeCapacity, among: int) -> list[in
 
 
 def _fill_without_preemption(shape: Shape, free: FreeCapacity, among: int, spare: FreeCapacity) -> list[int] | None:
-    """Place as `_fill_fullest_nodes`, first in the room that avoids preemption, then in all of it."""
+    """Place as `_fill_fullest_nodes`, first in `spare`, the room that avoids preemption, then in all of `free`."""
     result: list[int] = []
     counts: dict[int, int] = {}
     guard, need = free.layout.guard, shape.need
@@ -296,7 +296,10 @@ def _best_node(need: int, among: int, free: FreeCapacity, spare: FreeCapacity) -
 def _place_in_turn(
     shape: Shape, order: list[int], free: FreeCapacity, among: int, spare: FreeCapacity | None
 ) -> list[int] | None:
-    """Return the nodes of tasks that choose one after another."""
+    """Return the nodes of tasks that choose in `order`, each the best of `among`; None if one finds no room.
+
+    `spare` (if any) is the room that avoids preemption: it is preferred. Both rooms are restored at the end.
+    """
     nodes, rooms = [-1] * shape.count, [free] if spare is None else [free, spare]
     uses: list[tuple[int, int]] = []
     for task in order:

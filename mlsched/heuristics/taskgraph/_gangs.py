@@ -123,12 +123,20 @@ def _on_few_nodes(placer: Placer, first: int, end: int) -> bool:
 
 
 def _few_nodes(placer: Placer, first: int, end: int, left: IntArray, quiet: bool) -> list[int]:
-    """Return the nodes of the tasks, one after another, as far as there is room."""
+    """Return the nodes of the tasks from `first` to `end`, one after another, as far as there is room.
+
+    Args:
+        placer: Tasks and nodes.
+        first, end: Tasks.
+        left: Free amounts, shape (nodes, resources), reduced in place.
+        quiet: Use only GPUs without preemption of a job.
+    """
     nodes = list[int]()
     while len(nodes) < end - first:
         tasks = range(first + len(nodes), end)
         may = np.array([placer.may(task) for task in tasks])
         fits = may & (np.cumsum(placer.held[tasks], axis=0)[:, None, :] <= left).all(axis=2)
+        # Tasks that fit on each node together, in order, up to the first that does not.
         many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
         if placer.gpus:  # used nodes are not tried again
             few = [placer.gpus.many(tasks, n, quiet) for n in range(len(left))]

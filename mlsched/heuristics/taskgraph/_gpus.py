@@ -76,7 +76,7 @@ class Gpus:
             self.spare[node, gpus] += amount
 
     def many(self, tasks: range, node: int, quiet: bool) -> int:
-        """Count how many of the tasks, from the first on, fit on the node together."""
+        """Count how many of the tasks, from the first on, fit on the node together; `quiet`: without preemption."""
         free = np.minimum(self.free[node], self.spare[node]) if quiet else self.free[node]
         remaining = np.maximum(free, 0)
         for count, task in enumerate(tasks):

@@ -134,8 +134,8 @@ class Hosts:
             self.gpu_use[node, taken] += sign * int(self.load[task, self.column]) // len(taken)
             self.gpu_count[node, taken] += sign
 
-    def may_return(self, tasks: IntArray) -> bool:
-        """Put lifted tasks back on their previous nodes and GPUs, if there still is room for all of them."""
+    def put_back(self, tasks: IntArray) -> bool:
+        """Put lifted tasks back on their previous nodes and GPUs; False, without changes, if some lack room there."""
         restored: list[int] = []
         for task in tasks.tolist():
             node, gpus = self.where(task)
@@ -172,12 +172,15 @@ class Hosts:
     # -- the choice of a host -----------------------------------------------------------------------------------------
 
     def best(self, task: int) -> tuple[int, list[int]] | None:
-        """Return node and GPUs for the task: the most like the ideal host among nodes that it does not overload.
+        """Return the best node and its GPUs for the task, among the nodes that the task fits and does not overload.
 
-        The ideal virtual host has the least utilisation of each resource over all nodes that are not overloaded. It
-        has the most communication with the task over these nodes, and moving there is free. Likeness is the Euclidean
-        distance over utilisation as a share of capacity, communication as a share of the most, and the degradation by
-        moving as a share of the task's work left, within [0, 1]. Ties: the first node.
+        With the choice "ideal", the best node is nearest to the ideal virtual host. This host has, of each resource,
+        the least utilisation of a node that is not overloaded, and of these nodes the most communication with the
+        task. Moving there is free. The distance is Euclidean over utilisation as a share of capacity, communication as
+        a share of the most, and the degradation by moving as a share of the task's work left, within [0, 1].
+
+        With other choices, the best node has the most communication with the task, then the least `_list_rule_cost`.
+        Ties: the first node.
         """
         nodes = np.flatnonzero(self.fits(task))
         if not nodes.size:

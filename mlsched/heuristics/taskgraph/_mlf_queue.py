@@ -200,6 +200,7 @@ class Asked:
         rows = remaining[(remaining >= self.least[:, units].min(axis=1)).all(axis=1)]
         rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
         sizes = self.size[units]
+        # All tasks of the units, one unit after another: first, first + 1, ..., first + size - 1.
         tasks = np.repeat(self.first[units] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
         hopeless = np.zeros(len(self.size), dtype=np.bool_)
         hopeless[self.unit[tasks[~_fits_some_row(self.demand[:, tasks], rows)]]] = True

@@ -44,6 +44,7 @@ def _chance_of_missing(snapshot: Snapshot, jobs: IntArray, belief: Belief, first
     """Return the probability of each job that it will miss its required accuracy."""
     untrained = snapshot.accuracy_after(np.zeros_like(snapshot.finished))[jobs]
     gained = np.maximum(snapshot.accuracy_seen[jobs] - untrained, 1)
+    # The required accuracy needs this multiple of the accuracy gained so far, hence of the fall of the loss.
     needed = (snapshot.required[jobs] - untrained) / gained
     return belief.chance_of_at_least(first - needed * (first - now))
 
@@ -84,5 +85,6 @@ def _reported_losses(snapshot: Snapshot, jobs: IntArray) -> Window:
     counts = reported(snapshot)
     lengths = counts[jobs]
     height = int(lengths.max(initial=1))
+    # One column per job, its last loss at the bottom; shorter histories repeat their first loss at the top.
     row = np.maximum(np.arange(height)[:, None] - (height - lengths), 0) + (np.cumsum(counts) - counts)[jobs]
     return Window(snapshot.sample_iteration[row].astype(np.float64), snapshot.sample_loss[row] / FULL_ACCURACY, lengths)

@@ -84,7 +84,16 @@ def promise(profile: Profile, unit: Unit, memory: Data) -> Slot | None:
 def _backfill_behind(
     placer: Placer, queue: IntArray, ticks: IntArray, profile: Profile, head: Unit, slot: Slot
 ) -> None:
-    """Start units that fit now and end by the reservation, or fit beside it."""
+    """Start units that fit now and end by the reservation, or fit beside it.
+
+    Args:
+        placer: Free capacity and starts, changed in place.
+        queue: Waiting tasks behind the reserved unit, in order.
+        ticks: Ticks that each task occupies its node.
+        profile: Free capacity over time.
+        head: Unit with the reservation.
+        slot: Its reservation.
+    """
     at = int(np.searchsorted(profile.times, slot.start, side="right")) - 1
     beside = profile.free[at].copy()
     np.subtract.at(beside, slot.nodes, profile.held[head.first : head.end])

@@ -97,7 +97,13 @@ def answer(
 
 
 def _best_scores(placer: Placer, remote: float, srpt: float) -> Floats:
-    """Return each job's best score of a running or startable task, packing counted on empty nodes; else -inf."""
+    """Return each job's best score of a running or startable task, as if all nodes were empty; -inf without any.
+
+    Args:
+        placer: Tasks and nodes.
+        remote: Factor on the score of a task whose inputs are on several nodes.
+        srpt: Weight of the job's remaining work.
+    """
     snapshot = placer.snapshot
     tasks = np.flatnonzero(placer.open | (snapshot.state == RUNNING))
     largest = np.maximum(snapshot.node_capacity.max(axis=0, initial=1), 1)

@@ -82,4 +82,4 @@ def lift(hosts: Hosts, jobs: Iterable[IntArray]) -> None:
 
 def settle(hosts: Hosts, jobs: Iterable[IntArray]) -> list[int]:
     """Return lifted jobs to free places, in this order (step 3); return the tasks that pause."""
-    return [task for tasks in jobs if not hosts.may_return(tasks) for task in tasks.tolist()]
+    return [task for tasks in jobs if not hosts.put_back(tasks) for task in tasks.tolist()]

@@ -30,6 +30,7 @@ def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
 def ranks(alone: FloatArray, able: np.ndarray) -> FloatArray:
     """Return 1 + the smooth number of longer jobs for each job, 0 for a job that cannot train on the cluster."""
     log = np.log(np.where(able, np.maximum(alone, 1.0), 1.0))
+    # longer[i, j] is near 1 if job j takes much longer than job i, and near 0 if it takes much less time.
     longer = 1 / (1 + np.exp(-STEEPNESS * (log[None, :] - log[:, None]))) * able[None, :]
     np.fill_diagonal(longer, 0.0)
     return np.where(able, 1.0 + longer.sum(axis=1), 0.0)

@@ -88,7 +88,7 @@ class _Phase:
         return next((i for i, action in enumerate(self.actions) if good(*action)), -1)
 
     def _speeds_up(self, job: int, step: tuple[int, int]) -> bool:
-        """Check Eq. 5, which ignores the capacity."""
+        """Return if the step shortens the job's iterations (Eq. 5), even without room; True without workers or PSs."""
         room = self.room
         if not room.workers[job] or not room.ps[job]:
             return True

@@ -140,7 +140,18 @@ def generate_measured(
     most_workers: Annotated[int, Range(1, 1000)] = 3,
     longest: int = 6,
 ) -> Instance:
-    """Draw an instance on GPUs with two slots each; knobs as in `generate`, contention being the share of all slots."""
+    """Draw an instance on GPUs with two slots each.
+
+    Args:
+        rng: Source of randomness.
+        measured: Types with measured interference, from `read_gavel`.
+        servers: Number of GPUs.
+        jobs: Number of new jobs.
+        contention: Running jobs are drawn until running and new workers together demand this share of all slots. A
+            drawn job without enough free GPUs is left out, but its demand counts.
+        most_workers: Most workers of a job.
+        longest: Longest job, in intervals.
+    """
     kinds = len(measured.types)
     workers = rng.integers(1, most_workers + 1, jobs)
     job_type = rng.integers(0, kinds, jobs)

@@ -131,6 +131,7 @@ def gain_table(losses: FloatArray, largest_change: FloatArray) -> IntArray:
     """Compute `gain` in ppm from losses with a = 0, 1, ... cores; all 0 without an observed change."""
     has_changed = largest_change > 0
     scale = np.where(has_changed, PPM, 0.0) / np.where(has_changed, largest_change, 1.0)
+    # Rounded down; more cores never gain less.
     return np.maximum.accumulate(_integers("gain", np.floor((losses[:, :1] - losses) * scale[:, None] + NOISE)), axis=1)
 
 
@@ -138,6 +139,7 @@ def loss_table(losses: FloatArray, first: FloatArray, final: FloatArray) -> IntA
     """Compute `loss` in ppm from losses with a = 0, 1, ... cores; all 0 for a job without possible gain."""
     span = first - final
     scale = np.where(span > 0, PPM, 0.0) / np.where(span > 0, span, 1.0)
+    # Rounded up; more cores never lose more.
     return np.minimum.accumulate(_integers("loss", np.ceil((losses - final[:, None]) * scale[:, None] - NOISE)), axis=1)
 
 

@@ -218,7 +218,17 @@ def plain_names(header: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def guessed(place: Place, columns: Sequence[tuple[str, str]], field: str, names: Sequence[str]) -> Column | None:
-    """Return the only column (of `plain_names`) with a common name of the field; InvalidInput if there are several."""
+    """Return the column whose plain name is one of `names`, if any.
+
+    Args:
+        place: Place of the header, for messages.
+        columns: Pairs of `plain_names`.
+        field: Field that the column is read as.
+        names: Usual names of the field.
+
+    Raises:
+        InvalidInput: Several columns have such a name.
+    """
     those = [column for column, name in columns if name in names]
     if len(those) > 1:
         both = " and ".join(map(shown, those[:2]))

@@ -104,10 +104,17 @@ class PlusNet:
 
 
 def average_by_group(values: Reals, weight: Reals, group: IntArray, count: int) -> Floats:
-    """Average `values`, shape (C, H), by ascending group with weights, shape (count, H); 0 for an empty group."""
-    attended = np.zeros((count, values.shape[1]), dtype=np.float32)
+    """Return the weighted mean of the rows of `values` in each group, shape (count, H); 0 for an empty group.
+
+    Args:
+        values: Shape (C, H).
+        weight: Weight of each row, shape (C,).
+        group: Group of each row, ascending, shape (C,).
+        count: Number of groups.
+    """
+    means = np.zeros((count, values.shape[1]), dtype=np.float32)
     if len(group):
         first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
         total = np.add.reduceat(weight, first)
-        attended[group[first]] = np.add.reduceat(values * weight[:, None], first, axis=0) / total[:, None]
-    return attended
+        means[group[first]] = np.add.reduceat(values * weight[:, None], first, axis=0) / total[:, None]
+    return means

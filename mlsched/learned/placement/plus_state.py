@@ -157,6 +157,7 @@ class States:
         if q.apart.any():
             hosted = (self.w + self.p > 0).astype(np.float64)
             apart = q.apart[q.running :].astype(np.float64)
+            # A job may be apart from other jobs of its type, but its own tasks do not count.
             own = np.diagonal(q.apart)[q.running :, None] * hosted[:, q.running :]
             possible &= ((apart @ hosted - own) == 0)[:, :, :, None]
         return possible
@@ -170,11 +171,12 @@ class States:
         b, j, s, k = np.nonzero(self.possible_placements(first))
         at = b, j, s, k
         slow = q.slowdowns(self.w, self.p)
-        best = slow.argmax(axis=2)[..., None]
-        worst = np.take_along_axis(slow, best, axis=2)
+        # elsewhere: the job's largest slowdown on the other servers; for its slowest server, the second largest.
+        slowest = slow.argmax(axis=2)[..., None]
+        worst = np.take_along_axis(slow, slowest, axis=2)
         others = slow.copy()
-        np.put_along_axis(others, best, 0.0, axis=2)
-        elsewhere = np.where(np.arange(self.servers) == best, others.max(axis=2)[..., None], worst)
+        np.put_along_axis(others, slowest, 0.0, axis=2)
+        elsewhere = np.where(np.arange(self.servers) == slowest, others.max(axis=2)[..., None], worst)
         speed = q.speeds_at(worst[..., 0])
         view = View(
             self._candidate_features(at, slow, elsewhere, speed).astype(np.float32),
@@ -191,7 +193,14 @@ class States:
     def _candidate_features(
         self, at: Candidates, slow: FloatArray, elsewhere: FloatArray, speed: FloatArray
     ) -> FloatArray:
-        """Compute the features of candidates, shape (C, CANDIDATE)."""
+        """Compute the features of candidates, shape (C, CANDIDATE).
+
+        Args:
+            at: State, job, server and part of each candidate.
+            slow: Slowdown of each job by its tasks on each server, shape (B, jobs, M); 0 without tasks there.
+            elsewhere: Largest slowdown of each job on the other servers, shape (B, jobs, M).
+            speed: Speed of each job, shape (B, jobs).
+        """
         q = self.question
         b, j, s, k = at
         mine, (w, p) = j + q.running, q.parts[k].T
@@ -267,7 +276,13 @@ class States:
         return features
 
     def _server_features(self, slow: FloatArray, speed: FloatArray, equal: IntArray) -> FloatArray:
-        """Compute the features of servers, shape (B M, SERVER)."""
+        """Compute the features of servers, shape (B M, SERVER).
+
+        Args:
+            slow: Slowdown of each job by its tasks on each server, shape (B, jobs, M); 0 without tasks there.
+            speed: Speed of each job, shape (B, jobs).
+            equal: Number of servers that are equal to each one, shape (B, M).
+        """
         q = self.question
         room = self.free / q.capacity
         hosts = slow > 0

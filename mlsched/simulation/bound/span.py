@@ -83,6 +83,7 @@ def _best_prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -
 def overlap(times: Amounts, points: Amounts, amount: Amounts) -> Amounts:
     """Return for each time the sum of amount x (point - time) over the points after it."""
     order = np.argsort(points, kind="stable")
+    # Sums over all points from each one on: of the amounts, and of amount x point.
     after = np.append(np.cumsum(amount[order][::-1])[::-1], 0)
     moment = np.append(np.cumsum((amount * points)[order][::-1])[::-1], 0)
     place = np.searchsorted(points[order], times, side="right")

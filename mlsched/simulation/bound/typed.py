@@ -55,7 +55,7 @@ class TypedWays:
 
 
 def cheapest(ways: TypedWays, prices: Prices, pausing: bool) -> tuple[Floats, Floats, int]:
-    """Compute the cheapest execution of each piece.
+    """Compute the cheapest execution of each piece, on its best type of nodes; with `pausing`, it may be interrupted.
 
     Returns:
         The cost of each piece; the joint use of all (demand x ticks), shape (intervals, resources); and the effort.

@@ -51,13 +51,21 @@ def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, Floats, int]:
 
 
 def _candidate_starts(concerned: IntArray, low: IntArray, high: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield pairs of pieces and ends of intervals in portions; pairs of the same piece follow each other."""
+    """Yield candidates in portions: the piece of each, and the number of the interval end at which it starts or ends.
+
+    Args:
+        concerned: Pieces.
+        low, high: First and last number of an interval end that each piece may use.
+
+    The candidates of a piece follow each other.
+    """
     many = np.maximum(high[concerned] - low[concerned] + 1, 0)
     concerned, many = concerned[many > 0], many[many > 0]
-    portion = (np.cumsum(many) - 1) // MOST_STARTS
+    portion = (np.cumsum(many) - 1) // MOST_STARTS  # pieces are not split
     for one in np.unique(portion):
         pieces, count = concerned[portion == one], many[portion == one]
         among = np.repeat(pieces, count)
+        # The ends of a piece have consecutive numbers, from `low` on.
         yield among, np.arange(len(among)) - np.repeat(np.cumsum(count) - count - low[pieces], count)
 
 

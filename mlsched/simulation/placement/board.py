@@ -170,7 +170,8 @@ class Board:
         kind, on, rows = self.kind[chosen], self.on[chosen], len(self.kind[chosen])
         jobs = np.zeros((rows, s.slots, s.of_job), dtype=np.float32)
         jobs[..., : s.types] = kind[..., None] == np.arange(s.types)
-        demand = jobs[..., s.types : s.types + 2 * (1 + s.resources)].reshape(rows, s.slots, 2, 1 + s.resources)
+        # Of workers and of PSs: the number of tasks, then the demand of one.
+        demand = np.zeros((rows, s.slots, 2, 1 + s.resources), dtype=np.float32)
         demand[..., 0] = self.asked[chosen] / TASKS_UNIT
         demand[:, : s.new, :, 1:] = self.need[chosen] / np.maximum(self.capacity[chosen].max(axis=1), 1)[:, None, None]
         jobs[..., s.types : s.types + 2 * (1 + s.resources)] = demand.reshape(rows, s.slots, -1)

@@ -89,6 +89,7 @@ class Forecaster:
         return Window(at.astype(np.float64), self._loss[jobs, at], lengths)
 
     def _true_losses(self, jobs: IntArray, k: FloatArray) -> FloatArray:
+        """Return the losses after k iterations, shape of k: interpolated, and constant after the last iteration."""
         last = self.workload.last[jobs][:, None]
         low = np.minimum(k.astype(np.int64), last)
         part = np.minimum(k, last) - low

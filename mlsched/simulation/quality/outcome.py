@@ -120,6 +120,7 @@ def course(workload: Workload, log: Log) -> Course:
     level[:, 0] = workload.normalised()[:, 0]
     span = np.maximum(workload.loss[:, 0] - workload.lowest, 1)
     level[c["job"], np.searchsorted(time, c["end"])] = (c["loss"] - workload.lowest[c["job"]]) / span[c["job"]]
+    # Between its entries, a job keeps its last level: copy it to the right.
     last_row = np.where(np.isnan(level), 0, np.arange(len(time) + 1))
     loss = np.take_along_axis(level, np.maximum.accumulate(last_row, axis=1), axis=1)[:, :-1]
     leave = workload.submit + _time_of_work(workload, log, workload.total)

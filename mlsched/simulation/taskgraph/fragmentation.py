@@ -90,7 +90,7 @@ def course(
     capacity: IntArray,
     names: tuple[str, ...],
 ) -> Course:
-    """Return the course of a run.
+    """Return the fragmentation of a run over time.
 
     Args:
         queue: Waiting intervals.

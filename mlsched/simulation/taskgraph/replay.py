@@ -96,7 +96,7 @@ def _check_counts(workload: Workload, log: Log, runs: Runs, findings: Findings) 
 
 
 def _move_price(workload: Workload, task: int) -> int:
-    """Return the cost of moving inside a run, ticks."""
+    """Return the ticks lost if the task moves before its run has ended: the delay of its edge of lag 1 to itself."""
     horizon = workload.horizon
     delays = [0]
     for e in range(len(horizon.edge_from)):

@@ -182,7 +182,10 @@ def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:
 
 
 def _nodes_for_load(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
-    """Return nodes of four GPUs, with four times the largest worker's share of the rest, for this GPU load."""
+    """Return as many equal nodes as this GPU load needs, shape (nodes, RESOURCES).
+
+    A node has four GPUs, and of each other resource four times the largest demand of a worker (`shares`).
+    """
     if len(submit) and not trace.gpus_milli.any():
         raise InvalidInput(f"{trace.source}: jobs use 0 GPUs, so nodes cannot be counted; give a cluster")
     span = max(1, int(submit.max(initial=1)), int(ticks.max(initial=1)))
@@ -207,10 +210,12 @@ def _draw_graph(
     graph = training_graph(stages, workers // parts, sync, between, syncing)
     name_roles(graph)
     length = [stage[0].work for stage in stages]
+    # Ticks of each stage in proportion to its work; the ends are rounded, so the sum is that of an iteration.
     spread = np.diff(np.rint(np.cumsum([0, *length]) * (ticks / most / sum(length)))).astype(np.int64)
     for name, task in graph.nodes(data=True):
         task["duration"] = 1 if name == "ps" else max(1, int(spread[name[1]]))
     final, rate = rng.uniform(0.7, 0.98), rng.uniform(1, 4)
+    # Accuracy rises from 10 % to `final`, each iteration by less.
     rise = (1 - np.exp(-rate * np.arange(most + 1) / most)) / (1 - np.exp(-rate))
     table = np.floor(10**6 * (0.1 + (final - 0.1) * rise)).astype(np.int64)
     graph.graph.update(max_iterations=most, accuracy=table.tolist(), required=int(table[max(1, most // 2)]))

@@ -68,7 +68,10 @@ class _Regions:
         return len(self._zones) > 0
 
     def answered(self, k: int, bounds: IntArray, failed: bool) -> None:
-        """Update the regions after the last answer."""
+        """Update the regions after the answer to the question (k, bounds).
+
+        The question is not repeated: `failed` moves it to those left open, otherwise it counts as proved.
+        """
         (self.left if failed else self._proved).add(_sort_key(k, bounds))
         self._update_zones()
 
@@ -111,7 +114,7 @@ class _Regions:
         yield from ((k, upper[1 - k]) for k in self._order)
 
     def _is_about_zone(self, zone: int, k: int, bounds: Array) -> bool:
-        """Return whether a question is about a region."""
+        """Return whether the question (k, bounds) is about a region: its bound on the other objective is inside."""
         other = 1 - k
         return bool(self._zones.lower[zone, other] < bounds[0, other] <= self._zones.upper[zone, other])
 

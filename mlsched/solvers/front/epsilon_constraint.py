@@ -60,7 +60,10 @@ class _Sweep:
         return self._k, self._bounds
 
     def closed(self, explored: Explored, other: _Sweep) -> bool:
-        """Return whether the answer closes the front: no point is beyond it, or the other sweep has met this one."""
+        """Return whether the answer closes the front: no point is beyond it, or the other sweep has met this one.
+
+        Otherwise the next question is about smaller values of the other objective, unless the answer has failed.
+        """
         point, self.failed = explored.point, explored.failed
         if self.failed:
             return False

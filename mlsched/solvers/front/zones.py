@@ -117,8 +117,8 @@ class Zones:
 
         Tamby, Vanderpooten (2021), Section 4: the zone with the largest projection prod_{j != k} (u_j - floor_j). If
         points define components of a zone, k is one of these: the sub-problem is then feasible. The largest other
-        zones
-        of the same u_k are searched with it: the point that makes one of their sub-problems feasible does so for all.
+        zones of the same u_k are searched with it: the point that makes one of their sub-problems feasible does so for
+        all.
 
         asked: (k, bounds) of the running questions. Zones that their answers may affect are selected last, zones of
         running questions never. favourite: the k of every sub-problem, unless that has failed.

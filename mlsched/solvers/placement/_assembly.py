@@ -129,6 +129,7 @@ class Assembly:
         raw = space.pace.speeds(states.slowdown)
         speeds = np.where(states.slowdown > 0, np.minimum(raw, space.best), space.best)
         value = speeds[:, :first].sum(axis=1) + (speeds[:, first:] * begun_jobs).sum(axis=1)
+        # Upper bound on the other new jobs: the fastest that neither have begun nor must wait, within the cap.
         others = -np.sort(-speeds[:, first:] * ~(begun_jobs | waits), axis=1).cumsum(axis=1)
         others = np.concatenate([np.zeros((len(states), 1), dtype=np.int64), others], axis=1)
         value += others[np.arange(len(states)), np.minimum(space.most - begun_jobs.sum(axis=1), space.jobs)]
@@ -147,6 +148,7 @@ class Assembly:
         start, stop = (np.searchsorted(theirs[order], keys, side=side) for side in ("left", "right"))
         count = stop - start
         self.spend(int(count.sum()))
+        # State `row` of `one` meets all states order[start[row] : stop[row]] of `other`, which have its key.
         row = np.repeat(np.arange(len(keys)), count)
         mate = order[np.arange(len(row)) - np.repeat(count.cumsum() - count, count) + np.repeat(start, count)]
         hosted = np.stack([one.w[row] + other.w[mate], one.p[row] + other.p[mate]], axis=1)[:, :, self.space.running :]

@@ -24,7 +24,10 @@ MORE = 100
 
 
 class PlacingOptions(Options):
-    """The options of a claim as columns."""
+    """The options of a claim as columns: a speed and a cut of each job, and a content of each server.
+
+    A row per job, kind of part and speed balances the tasks that servers host and those that the job's cut needs.
+    """
 
     def __init__(self, claim: Placing, deadline: Deadline) -> None:
         self.claim = claim
@@ -42,11 +45,13 @@ class PlacingOptions(Options):
         self.names.append("new")
         self.capacities = np.zeros(len(self.names))
         self.capacities[-1] = claim.capacity["new"]
+        # Contents of each class of servers: as rows, flat, the begin of each in the flat array, and if it is a column.
         row = [self._row_of_speed(*one) for one in claim.hosted]
         self.contents = [[[row[i] for i in option] for option in options] for options in claim.options]
         self.flat = [np.array([r for o in options for r in o], dtype=np.int64) for options in self.contents]
         self.starts = [np.concatenate([[0], np.cumsum([len(o) for o in options])]) for options in self.contents]
         self.inside = [np.zeros(len(options), dtype=bool) for options in self.contents]
+        # Speeds that each job may have, ascending.
         self.speeds = [np.array(sorted({v for s in kinds.values() for v in s})) for kinds in claim.speeds]
         self.columns: list[tuple[int, int, int]] = []  # block, speed, cut of a job or content of a server (-1: neither)
         self.known = set[tuple[int, int, int]]()

@@ -102,7 +102,10 @@ def _restrict_columns(lp: Any, a: Any, columns: IntArray, costs: FloatArray, mos
 
 
 def _most_valuable_columns(master: Master, prices: Array, active: Array) -> Array:
-    """Return, per class, the best few configurations outside the LP whose value exceeds all inside it."""
+    """Return, per class, the few most valuable configurations outside the LP, if above all inside it at these prices.
+
+    `active` marks the configurations inside the LP.
+    """
     worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
     selection = []
     for k in range(len(master.space.classes)):

@@ -108,7 +108,7 @@ class _Search:
             relaxed.to_the_end()
             self._solve_integer_program(self.columns, SHARE)
         if self.bound < self.value:
-            self._within_the_gap(*relaxed.best)
+            self._close_gap(*relaxed.best)
 
     def _hostings_of_plan(self, plan: Plan) -> dict[Key, int]:
         """Return the hostings of a plan, with their costs."""
@@ -123,9 +123,10 @@ class _Search:
             result[n, tuple(jobs)] = int(self.rooms.cost[row])
         return result
 
-    def _within_the_gap(self, proven_bound: float, price: IntArray, least: IntArray) -> None:
-        """Run step 5. A plan with a column outside a slack costs at least the proven bound plus the slack.
+    def _close_gap(self, proven_bound: float, price: IntArray, least: IntArray) -> None:
+        """Solve with all columns within the gap (step 5).
 
+        A plan with a column outside a slack costs at least the proven bound plus the slack.
         If the complete gap contains too many columns, a share of it is tried once. After that, larger shares are tried
         only after a better plan, which makes the gap smaller.
         """

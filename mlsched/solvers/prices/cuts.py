@@ -60,7 +60,10 @@ def _solve_relaxation(options: ListedOptions, deadline: Deadline) -> tuple[Float
 
 
 def _violated_cuts(options: ListedOptions, claim: Fixed, amounts: FloatArray) -> list[Cut]:
-    """Return the most violated cuts: an odd set of rows and blocks, weights of 1, a divisor of 2."""
+    """Return the cuts that the fractional `amounts` of the options violate most.
+
+    A cut is an odd set of rows and blocks with weights of 1, and the divisor 2.
+    """
     part = np.flatnonzero((amounts > 1e-6) & (amounts < 1 - 1e-6))
     selection, share = np.array(options.options, dtype=np.int64)[part], amounts[part]
     own = np.flatnonzero([claim.capacity.get(row) == -1 for row in options.rows])

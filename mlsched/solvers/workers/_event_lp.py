@@ -336,6 +336,7 @@ class EventLP:
             work = np.array([self.work_row[j] for _, _, j in members])
             cost = np.array([1.0 if s.open else 0.0 for s, _, _ in members])
             prices = duals[first[:, None] + np.arange(resources)]
+            # Minus the reduced cost of each configuration for each (stage, job), shape (members, configurations).
             gain = duals[work][:, None] * kind.speed + prices @ kind.use.T + (duals[own] - cost)[:, None]
             best = gain.argmax(axis=1)
             most = gain[np.arange(len(members)), best]

@@ -91,6 +91,7 @@ class Pricing:
         self.values = np.geomspace(LEAST_VALUE, fluid.jobs + 8.0, VALUES)
         self.earned = [self._gains_of_values(k) for k in range(len(fluid.kinds))]
         self.windows = windows or [(0.0, math.inf)] * fluid.jobs
+        # Integral of the prices, summed over the resources, from the begin of each cell on.
         self.paid = np.concatenate([(prices.price.sum(axis=1) * prices.lengths)[::-1].cumsum()[::-1], [0.0]])
 
     def _gains_of_values(self, kind: int) -> FloatArray:
@@ -147,6 +148,7 @@ class Pricing:
         """
         if self._closed_cells(job, start).all():
             return None
+        # H_s of the module's docstring: the values are the slopes a, and a running maximum serves "max over mu <= a".
         cells = np.maximum.accumulate(self._costs_of_cells(job, start), axis=0)
         cells[:, self._closed_cells(job, start)] = np.inf
         lower_bound = cells.min(axis=1) - self.values * float(self.fluid.work[job])

@@ -23,7 +23,7 @@ from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
-from mlsched.formulations.workers.columns import Columns, can_run_short, total
+from mlsched.formulations.workers.columns import Columns, scarce_resources, total
 from mlsched.formulations.workers.relaxation import Relaxed, round_off
 from mlsched.solvers.workers._lagrangian import relax
 
@@ -117,7 +117,7 @@ def _search_states(choice: Columns, relaxed: Relaxed, most: int | None, clock: _
     slack = None if most is None else relaxed.slack(most)
     remaining_part = np.arange(len(choice.job)) if slack is None else np.flatnonzero(relaxed.reduced <= slack)
     few = choice.keep(remaining_part)
-    short = can_run_short(few.job, few.use, few.capacity, few.jobs)
+    short = scarce_resources(few.job, few.use, few.capacity, few.jobs)
     use, capacity, first = few.use[:, short], few.capacity[short], few.first
     zero = np.zeros(1, dtype=np.int64)
     state = _States(np.zeros((1, len(capacity)), dtype=np.int64), zero, zero, zero, zero)

@@ -29,6 +29,7 @@ def tail(slopes: FloatArray, values: FloatArray, work: float) -> Tail:
 
     Each of them is a lower bound, and so is their maximum.
     """
+    # The largest function at each of some points; as segments, by slope, they end where neighbours cross.
     points = np.linspace(0.0, work, SEGMENTS)
     selection = sorted(
         set((slopes[:, None] * points + values[:, None]).argmax(axis=0).tolist()), key=lambda i: slopes[i]

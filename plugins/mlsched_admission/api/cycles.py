@@ -36,7 +36,10 @@ def outcomes_of_cycle(state: State, best: Judgement, request: JudgeRequest) -> t
 
 
 def _verdict_in_cycle(state: State, best: Judgement, one: Outcome, request: JudgeRequest) -> Verdict | None:
-    """Return the verdict on a job's evictions; None if the instance of the job lacks a victim."""
+    """Return the verdict on the evictions of `one`; None if the instance of its job lacks a victim.
+
+    The verdict in `best` is reused if it is about the same job and decision.
+    """
     reusable = None
     if list(state.jobs) == [one.job] and request.options.flavors == "chosen":
         job_state, instance, reusable = state, best.instance, best.verdict

@@ -67,7 +67,10 @@ def _outranks(unit: Unit, job: Job) -> bool:
 
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:
-    """Return the decision of the scheduler's own program about some jobs; None without such a program."""
+    """Return the decision of the scheduler's own program about some jobs; None if it made none about this instance.
+
+    The program's notes become assumptions of `state`.
+    """
     decision = decision_of_system(state, jobs)
     if decision is None or not decision.outcomes:
         return None

@@ -94,10 +94,14 @@ class Program:
         return self._indicators[v]
 
     def add_largest(self, numbers: dict[int, int], group: str) -> Sum:
-        """Return the largest of `numbers` (variable -> number) among variables that are 1, at least 0; exact if
-        minimised.
+        """Return a sum that is at least the largest number of a variable that is 1, and equal to it if minimised.
 
-        One binary per distinct number, 1 if the largest is at least that: a tighter relaxation than `sum >= number x`.
+        The largest number is 0 if all variables are 0. One binary per distinct number is 1 if the largest number is at
+        least this one: a tighter relaxation than "sum >= number x".
+
+        Args:
+            numbers: Variable -> number.
+            group: Name of the binaries and, with an ending, of their constraints.
         """
         terms: list[tuple[int, int]] = []
         variables: dict[int, int] = {}

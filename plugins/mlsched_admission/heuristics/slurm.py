@@ -86,6 +86,6 @@ def _common_node_count(room: Room, u: int, places: Places) -> int:
 
 
 def _on_chosen_nodes(room: Room, j: int, victims: list[int], places: Places) -> set[int]:
-    """Return the removed units on the job's nodes; all, if it needs more of them for a quota or a limit."""
+    """Return the victims on the nodes of job `j`, with their gangs; all victims if quotas or limits need the others."""
     here = room.complete_gangs([u for u in victims if _common_node_count(room, u, places)])
     return here if room.keeps_quotas(j, here) else room.complete_gangs(victims)

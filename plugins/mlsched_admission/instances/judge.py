@@ -281,7 +281,7 @@ def ineligible(instance: Instance, starting: Sequence[int], evicted: Sequence[in
 
 
 def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield the errors of rule 6."""
+    """Yield a unit and an error for each gang that loses units and keeps fewer pods than its minimum (rule 6)."""
     if not evicted:
         return
     leaving, groups = set(evicted), instance.unit_group.tolist()
@@ -302,7 +302,7 @@ def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[
 
 
 def over_limit(instance: Instance, starting: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:
-    """Yield the errors of rule 7."""
+    """Yield the limits that the starting jobs exceed although the evicted units give back their amounts (rule 7)."""
     for h, remaining in enumerate(instance.limit_left.tolist()):
         use = sum(int(instance.limit_job[h, j]) for j in starting)
         there = remaining + sum(int(instance.limit_unit[h, u]) for u in evicted)

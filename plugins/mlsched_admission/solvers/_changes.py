@@ -117,7 +117,7 @@ def _without_worse_domains(instance: Instance) -> Instance:
 
 
 def _fitting_pods(free: IntArray, demand: IntArray, most: int, spread: int) -> IntArray:
-    """Return the number of pods of a demand that fit on each node, at most `most`."""
+    """Return how many pods of a demand fit on each node: at most `most`, and at most `spread` unless it is 0."""
     is_requested = demand > 0
     fits = (
         (free[:, is_requested] // demand[is_requested]).min(axis=1) if is_requested.any() else np.full(len(free), most)

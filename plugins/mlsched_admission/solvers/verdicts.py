@@ -40,7 +40,7 @@ def judge_decision(
     *,
     jobs: Sequence[int] | None = None,
     objectives: Sequence[str] | None = None,
-    first: Sequence[str] = ("top_priority",),
+    first: Sequence[str] | None = ("top_priority",),
     time_limit: float | None = None,
     seed: int = 0,
     confirm: bool = False,
@@ -52,15 +52,15 @@ def judge_decision(
     Args:
         instance: State of the cluster.
         decision: A plan, or the numbers of the evicted units (empty: the scheduler lets the jobs wait).
-        jobs: Requested jobs, by default all. The decision should start the jobs that its plan starts or, for a list of
-            units, all of them, unless it is empty.
+        jobs: Numbers of the requested jobs (default: all).
         objectives: Objectives of the front, two or more (default: victims, lost, and budget_violations and moves if the
             instance has any).
-        first: Objective between the waiting jobs and the front: top_priority, or None.
+        first: ["top_priority"] to compare it between the waiting jobs and the front; [] or None for neither.
         time_limit: Wall seconds for all.
         seed: Seed of the solver.
         confirm: HiGHS must prove the same.
-        starts: A list of units should start the jobs (default: if it has any).
+        starts: For a list of units: whether they are evicted so that all requested jobs start (default: if the list is
+            not empty). A plan states its jobs itself.
         known: A verdict on another decision about all jobs of the instance, whose front is reused.
 
     Raises:
@@ -71,12 +71,13 @@ def judge_decision(
         if jobs is None
         else _valid_numbers("jobs", jobs, len(instance.job_priority))
     )
-    if set(first) - {"top_priority"}:
-        raise InvalidInput(f"first: {list(first)!r}, expected ['top_priority'] or []")
+    order = tuple(first or ())
+    if set(order) - {"top_priority"}:
+        raise InvalidInput(f"first: {list(order)!r}, expected ['top_priority'] or []")
     names = _objectives(instance, objectives)
     question = only_jobs(instance, rows)
     judged_decision = _decision_of_input(instance, question, decision, rows, starts)
-    judgement = _Judgement(question, judged_decision, names, bool(first), Asked(time_limit, seed, confirm=confirm))
+    judgement = _Judgement(question, judged_decision, names, bool(order), Asked(time_limit, seed, confirm=confirm))
     verdict = judgement.verdict(known if question is instance else None)
 
     def lift_point(point: Point) -> Point:
@@ -86,7 +87,7 @@ def judge_decision(
         verdict,
         jobs=tuple(rows[j] for j in verdict.jobs),
         asked=tuple(rows),
-        first=tuple(first),
+        first=order,
         witness=None if verdict.witness is None else lift_point(verdict.witness),
         front=tuple(lift_point(point) for point in verdict.front),
     )

@@ -212,7 +212,10 @@ def _against(
 
 
 def _trained(view: HarmonyView, bound: Bound, printed: float) -> list[Piece]:
-    """Compare every trained policy with every baseline, by every interpretation; without one, not measured."""
+    """Compare every trained policy with every baseline, by every interpretation.
+
+    Without a trained policy, return a piece that is not measured. The paper's number is `printed`, a lower bound.
+    """
     result: list[Piece] = []
     for policy in view.of_kind("trained"):
         result += _against(view, policy, view.baselines(), bound, printed)

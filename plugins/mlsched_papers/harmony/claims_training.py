@@ -17,7 +17,14 @@ PAIRED = (
 
 
 def _longer(m: Measured, bounds: Mapping[str, Bound], than: str, printed: Mapping[str, float]) -> list[Piece]:
-    """Return the rise of completion times after some trainings over another; empty without trainings."""
+    """Return by how much completion times of some trainings exceed those of another; not measured without both.
+
+    Args:
+        m: Measurements.
+        bounds: Label of a training -> bound on the rise, percent.
+        than: Label of the training that they are compared with.
+        printed: Label of a training -> the paper's number.
+    """
     view = m.views[0]
     output = {policy.label: policy for policy in view.of_kind("variant")}
     result = []

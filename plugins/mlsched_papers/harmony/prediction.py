@@ -117,7 +117,11 @@ def _profiled(samples: Samples, features: Any, models: list[Any]) -> FloatArray:
 
 
 def _fitted(samples: Samples, features: Any, trained: Any) -> FloatArray:
-    """Return the slowdown by models fitted, with an intercept, to the largest use by others on a server of the job."""
+    """Return the slowdown of each sample, predicted by one linear model per type of job.
+
+    The regressors are an intercept and `features` of the largest use by others on a server of the job. The samples
+    `trained` are used for the fit.
+    """
     result = np.ones(len(samples.kind))
     use = np.nanmax(samples.use, axis=1)
     for k in range(len(NAMES)):

@@ -67,7 +67,7 @@ def report(grid: Grid, metrics: dict[Case, Metrics], *, quick: bool = False) -> 
 
 
 def _traced(view: View, name: str, of: str, printed: Printed) -> Table:
-    """Compare our results with the stored ones."""
+    """Return a table of our results on the paper's trace beside the `printed` ones; `of` describes their origin."""
     least = view.metrics[Case("")].values
     rows = []
     for policy, stored in printed.items():

@@ -51,7 +51,10 @@ def usual(capacity: IntArray, per_node: IntArray) -> Configurations:
 
 
 def kept(age: Floats, restarts: IntArray, seconds: Floats) -> Floats:
-    """Return (T - N S) / (T + S) of each job, at least 0: the part of its goodput left after one more restart."""
+    """Return the part of each job's goodput that one more restart leaves.
+
+    It is (age - restarts x seconds) / (age + seconds), within [0, 1].
+    """
     return np.clip((age - restarts * seconds) / np.maximum(age + seconds, 1e-300), 0.0, 1.0)
 
 

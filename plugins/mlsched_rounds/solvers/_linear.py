@@ -121,7 +121,7 @@ class Program:
     def started(
         self, *, maximise: bool = False, optimum: Optimum = "vertex", gap: float = 0.0, limits: Limits = NO_LIMITS
     ) -> Solver:
-        """Return the program inside HiGHS, to be solved, changed and solved again."""
+        """Pass the program to HiGHS, to be solved, changed and solved again; arguments as in `solve`."""
         highspy, highs = import_highspy(), new_highs(limits)
         highs.setOptionValue("mip_rel_gap", gap)
         highs.setOptionValue("mip_abs_gap", FEASIBLE)  # objectives are real

@@ -43,7 +43,10 @@ class Progress:
 
 
 def ratios(rates: Rates, shares: Floats, progress: Progress) -> Floats:
-    """Return rho_j of each unfinished job that can run, nan for the others; inf for a job without time."""
+    """Return the finish-time ratio rho_j of each job if it keeps its shares.
+
+    It is nan for jobs that are finished or can never run, and inf for unfinished jobs without a share.
+    """
     jobs = _unfinished_jobs(rates, progress)
     result = np.full(len(rates.gpus), np.nan)
     with np.errstate(divide="ignore"):

@@ -155,6 +155,7 @@ def _solve_program(
         raise InvalidInput("release: expected all at or after the first border")
     program = Program()
     total = float((steps[jobs] / rates.fastest[jobs]).sum())
+    # The last interval is long enough for all jobs, one after another, after the last release.
     lengths = np.append(np.diff(borders), 2 * total + max(0.0, float(release[jobs].max()) - borders[-1]))
     columns, _, _ = _add_all_rows(program, rates, steps, release, borders, lengths, jobs, 1.0, scale=lengths)
     job, mode, interval, column = columns

@@ -225,7 +225,11 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         return self._with_mask(self._batch), self._step_info(self._batch)
 
     def step(self, actions: IntArray) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Take one action per environment."""
+        """Take one action per environment; one whose episode is over ignores it and begins a new episode.
+
+        Returns:
+            Observations, rewards, ended episodes, truncated episodes (none) and information, one entry per environment.
+        """
         batch = self._batch
         if batch is None:
             raise InvalidInput("step: reset first")

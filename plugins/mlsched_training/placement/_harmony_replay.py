@@ -47,7 +47,13 @@ class Replay:
         self._last = 0
 
     def note(self, now: Array, action: Any, valid: Array, then: Array) -> None:
-        """Record a step of every cluster."""
+        """Record a step of every cluster; its reward follows at the end of the interval (`close`).
+
+        Args:
+            now, then: State before and after the step.
+            action: Action.
+            valid: Valid actions before the step.
+        """
         for row, waiting in enumerate(self._open):
             waiting.append((now[row], then[row], valid[row], action[row]))
 

@@ -118,7 +118,14 @@ def placed_at_random(instance: Instance, rng: np.random.Generator) -> Plan:
 
 
 def _predicted_slowdown(table: Array, rows: Array, owner: Array, types: Array) -> Array:
-    """Return the predicted slowdown of every job, that of its slowest server."""
+    """Return the predicted slowdown of every job, that of its slowest server.
+
+    Args:
+        table: Coefficients of each type.
+        rows: Regressors of each (job, server) with tasks.
+        owner: Job of each row.
+        types: Type of each job.
+    """
     predicted = np.ones(len(types))
     np.maximum.at(predicted, owner, 1 + (rows * table[types[owner]]).sum(axis=1))
     return predicted

@@ -35,7 +35,16 @@ def flat_inputs(kind: Array, on: Array, types: int) -> Array:
 
 
 def job_inputs(kind: Array, on: Array, types: int) -> Array:
-    """Return the inputs of the form "jobs" for every slot (rows x N x features)."""
+    """Return the inputs of the form "jobs" for every slot (rows x N x features).
+
+    They are the type of the slot's job, its workers and PSs, and per server its own tasks and those of others by type.
+    Servers with the largest weighted number of tasks come first.
+
+    Args:
+        kind: Type of each slot's job, shape (rows, N).
+        on: Workers and PSs of each slot on each server, shape (rows, M, N, 2).
+        types: Number of types.
+    """
     x = (kind[..., None] == np.arange(types)).astype(np.float32)
     own = np.asarray(on, dtype=np.float32)
     by_type = np.einsum("bmnk,bnl->bmkl", own, x)

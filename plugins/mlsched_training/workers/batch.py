@@ -225,7 +225,11 @@ class Batch:
             return np.asarray(total / is_finished.sum(axis=1) / MS)
 
     def step(self, actions: npt.ArrayLike) -> Step:
-        """Take one action per episode, from 0 to A - 1; the last is the void action."""
+        """Take one action per episode, from 0 to A - 1; the last is the void action.
+
+        An action outside the mask changes no allocation, but counts as a step of the decision phase. The phase ends
+        after a valid void action, if no task fits, if no action makes a job faster, or after `phase.limit` steps.
+        """
         action = self.actions(actions)
         alive = ~self.done
         at, slot = self._row_action + action, self._row_slot + self._slot_of[action]
@@ -294,7 +298,10 @@ class Batch:
     # -- the training phase -------------------------------------------------------------------------------------------
 
     def _run_training_phase(self, rows: IntArray) -> None:
-        """Run the training phase of the episodes `rows` and begin their next decision phase."""
+        """Run the training phase of the episodes `rows` and begin their next decision phase.
+
+        The phase ends as soon as a job has finished or, if a slot is free, at the next arrival.
+        """
         jobs, cell = self._slot_job[rows], self._cell[rows, :-1]
         trains, time = self._trains[cell], self._time[cell]
         stuck = ~trains.any(axis=1)
@@ -302,8 +309,9 @@ class Batch:
             self._rescue_stuck(rows, stuck, trains, time)
         at = rows[:, None] * (self._none + 1) + jobs
         remaining = self._remaining.ravel()[at]
+        # Time until the first training job finishes, rounded up.
         need = np.where(trains, -(-remaining * time // (NS_PER_MS * self._iteration_parts)), FAR).min(axis=1)
-        full = jobs[:, -1] != self._none
+        full = jobs[:, -1] != self._none  # empty slots are last
         arrival = self._submit.ravel()[rows * (self._none + 1) + self._arrived[rows]]
         now = self.now[rows]
         end = now + np.where(full, need, np.minimum(need, arrival - now))
@@ -355,7 +363,7 @@ class Batch:
 
     def _fill_free_slots(self, rows: IntArray) -> None:
         """Fill free slots from the queue; an episode without jobs advances to its next arrival, or is finished."""
-        jobs = self._has_refilled(rows)
+        jobs = self._refill_slots(rows)
         idle = jobs[:, 0] == self._none
         if idle.any():
             quiet = rows[idle]
@@ -364,10 +372,11 @@ class Batch:
             waiting = quiet[~is_over]
             self.now[waiting] = self._submit[waiting, self._arrived[waiting]]
             self._arrived[waiting] = (self._submit[waiting] <= self.now[waiting, None]).sum(axis=1)
-            jobs = self._has_refilled(rows)
+            jobs = self._refill_slots(rows)
         self._begin_phase(rows, jobs)
 
-    def _has_refilled(self, rows: IntArray) -> IntArray:
+    def _refill_slots(self, rows: IntArray) -> IntArray:
+        """Move the next waiting jobs of the episodes `rows` into free slots; return the job of each slot."""
         jobs = self._slot_job[rows]
         slot_count = (jobs != self._none).sum(axis=1)
         pulled, arrived = self._pulled[rows], self._arrived[rows]

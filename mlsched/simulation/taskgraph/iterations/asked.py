@@ -52,14 +52,15 @@ class Asked:
         demand, resource = self.of_jobs, self.counted
         each = [tasks if len(tasks) else demand[j : j + 1] for j, tasks in enumerate(self.of_tasks)]
         rows = np.concatenate(each or [demand])
+        # Each row over its number of GPUs, at least 1; both are rounded up.
         return np.asarray(-(-rows // np.maximum(-(-rows[:, resource] // 1000), 1)[:, None]))
 
 
 def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, list[str]]:
     """Return demands, rows in the trace, and a description, for the jobs in order of submission.
 
-    The demands have shape (jobs, RESOURCES). A resource that the cluster lacks is left out, unless the remaining demand
-    would be zero.
+    The demands have shape (jobs, RESOURCES). A resource that the cluster lacks is left out, and with it the jobs that
+    request nothing else. If the cluster lacks the resource by which tasks are counted, all demands stay.
 
     Raises:
         InvalidInput: Every job requests the resource by which tasks are counted, and the cluster lacks it.

@@ -41,7 +41,7 @@ class Facts:
         self.share_units, self.task_units = [0] * len(jobs.tasks), [0] * len(jobs.demand)
 
     def count_shares(self, demanded: list[bool]) -> None:
-        """Set the resources that some job in the system demands; shares are counted only in their units."""
+        """Recount the dominant shares of tasks and jobs over the `demanded` resources of the jobs in the system."""
         jobs = self.world.workload
         units = units_of_shares(jobs.demand * np.array(demanded), jobs.node_capacity)
         self.task_units = units.tolist()

@@ -239,32 +239,32 @@ def _shaped_tasks(
     shape: str,
     node_count: IntArray,
 ) -> list[IntArray]:
-    """Return the use of each task of each job, shape (tasks, used resources), shaped by the nodes of its class.
+    """Return the demands of each job's tasks, shape (tasks, used resources), made for the nodes of its class.
 
     Args:
         demands: Demands of the jobs.
-        columns: Used resources.
-        nodes: Capacities of the nodes.
-        eligible: Nodes of each class.
+        columns: Numbers of the used resources.
+        nodes: Capacities, shape (nodes, RESOURCES).
+        eligible: 1 where jobs of a class may use a node, shape (classes, nodes).
         of_class: Class of each job.
         shape: The option `shape` of workloads from logs.
         node_count: Logged number of nodes of each job.
     """
     task_column = columns.tolist().index(demands.counted)
     tasks: list[IntArray] = [demands.of_jobs[:0]] * len(of_class)
-    for number, may in enumerate(eligible == 1):
-        those = np.flatnonzero(of_class == number)
-        stated = [demands.of_tasks[job][:, columns] for job in those.tolist()] if demands.of_tasks else []
-        made_of = shapes(
-            demands.of_jobs[those][:, columns],
-            nodes[may][:, columns],
+    for number, is_eligible in enumerate(eligible == 1):
+        jobs = np.flatnonzero(of_class == number)
+        logged_tasks = [demands.of_tasks[job][:, columns] for job in jobs.tolist()] if demands.of_tasks else []
+        tasks_of_jobs = shapes(
+            demands.of_jobs[jobs][:, columns],
+            nodes[is_eligible][:, columns],
             task_column,
             shape,
             1000,
-            node_count[those],
-            stated,
+            node_count[jobs],
+            logged_tasks,
         )
-        for job, rows in zip(those.tolist(), made_of, strict=True):
+        for job, rows in zip(jobs.tolist(), tasks_of_jobs, strict=True):
             tasks[job] = rows
     return tasks
 

@@ -18,7 +18,10 @@ from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 
 def of_users(trace: Trace, kept: IntArray, tick: int) -> Columns:
-    """Return users, their statements on running times, and the log's job names."""
+    """Return the columns of the rows `kept` about users: time limits in ticks of `tick` s (0: unknown), and names.
+
+    Users, groups, partitions and states are numbered, each with a tuple of their names. Jobs have the log's names.
+    """
     limit = trace.time_limit_ms[kept]
     ticks = np.where(limit < 0, 0, np.minimum(np.maximum(-(-limit // (1000 * tick)), 1), UNLIMITED))
     columns: Columns = {"time_limit": ticks, "job_names": tuple(trace.ids[row] for row in kept.tolist())}

@@ -34,16 +34,16 @@ def jobs(workload: Jobs, log: Segments) -> dict[str, Any]:
     return _job_columns(workload, log, log.columns())
 
 
-def _job_columns(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[str, IntArray]:
+def _job_columns(workload: Jobs, log: Segments, columns: dict[str, IntArray]) -> dict[str, IntArray]:
     count = len(workload.arrival)
     start, completion = np.full(count, UNLIMITED), workload.arrival.copy()
-    np.minimum.at(start, c["job"], c["start"])
-    np.maximum.at(completion, c["job"], c["end"])
-    placed_ticks = np.bincount(c["job"], c["end"] - c["start"], minlength=count).astype(np.int64)
+    np.minimum.at(start, columns["job"], columns["start"])
+    np.maximum.at(completion, columns["job"], columns["end"])
+    placed_ticks = np.bincount(columns["job"], columns["end"] - columns["start"], minlength=count).astype(np.int64)
     iterations = workload.max_iterations.copy()
     for job, limit, _ in log.stops:
         iterations[job] = limit
-    on_time = _on_time(workload, log, c, iterations, completion)
+    on_time = _on_time(workload, log, columns, iterations, completion)
     accuracy_iterations = on_time if workload.accuracy_at == "deadline" else iterations
     column = np.minimum(accuracy_iterations, max(0, workload.accuracy.shape[1] - 1))
     return {
@@ -57,18 +57,19 @@ def _job_columns(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> dict[
         "met": (completion <= workload.deadline).astype(np.int64),
         "accuracy": workload.accuracy[workload.accuracy_table[workload.template], column],
         "traffic": _traffic_volume(workload, log, iterations),
-        "pauses": np.bincount(c["job"][c["outcome"] == PAUSE], minlength=count),
-        "migrations": np.bincount(c["job"][c["outcome"] == MOVE], minlength=count),
+        "pauses": np.bincount(columns["job"][columns["outcome"] == PAUSE], minlength=count),
+        "migrations": np.bincount(columns["job"][columns["outcome"] == MOVE], minlength=count),
     }
 
 
 def _on_time(
-    workload: Jobs, log: Segments, c: dict[str, IntArray], iterations: IntArray, completion: IntArray
+    workload: Jobs, log: Segments, columns: dict[str, IntArray], iterations: IntArray, completion: IntArray
 ) -> IntArray:
     """Return the iterations of each job that ended by its deadline."""
     on_time = np.where(completion <= workload.deadline, iterations, 0)
-    deadlines = workload.deadline[c["job"]]
-    for at in np.flatnonzero((completion[c["job"]] > deadlines) & (deadlines >= c["start"])).tolist():
+    # Late jobs: the last segment that starts by the deadline counts; the rows of a job are in order of time.
+    deadlines = workload.deadline[columns["job"]]
+    for at in np.flatnonzero((completion[columns["job"]] > deadlines) & (deadlines >= columns["start"])).tolist():
         job, start, end, finished, part, first, cycle, delay, cost, _ = log.rows[at]
         segment = Segment(start, finished, part, log.places[at], first, cycle, delay, cost)
         on_time[job] = min(int(iterations[job]), segment.progress(min(int(workload.deadline[job]), end))[0])
@@ -100,8 +101,8 @@ def _traffic_volume(workload: Jobs, log: Segments, iterations: IntArray) -> IntA
 
 def summary(workload: Jobs, log: Segments) -> Data:
     """Return the objectives of the run by name, and additional figures. Times in ticks."""
-    c = log.columns()
-    table, holding = _job_columns(workload, log, c), _node_use(workload, log, c)
+    segments = log.columns()
+    table, holding = _job_columns(workload, log, segments), _node_use(workload, log, segments)
     use = (holding.demand * (holding.end - holding.start)[:, None]).sum(axis=0, dtype=np.float64)
     figures = summed_up(table, workload, use, {"segments": len(log.rows)})
     if table["waiting"].any() and gpu_column(workload.resources) >= 0:
@@ -109,7 +110,7 @@ def summary(workload: Jobs, log: Segments) -> Data:
         figures["waiting_for_shape"] = shape.share_for_shape()
         figures["fragmentation"] = shape.mean_fragmentation()
     if len(workload.failure_node):
-        figures["failed_runs"] = int((c["outcome"] == FAIL).sum())
+        figures["failed_runs"] = int((segments["outcome"] == FAIL).sum())
     return figures | ({"overload": _overload_figures(workload, log, figures["makespan"])} if log.above else {})
 
 
@@ -142,28 +143,28 @@ def holdings(workload: Jobs, log: Segments) -> results.Holdings:
     return _node_use(workload, log, log.columns())
 
 
-def _node_use(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> results.Holdings:
+def _node_use(workload: Jobs, log: Segments, columns: dict[str, IntArray]) -> results.Holdings:
     counts = np.fromiter(map(len, log.places), dtype=np.int64, count=len(log.places))
     nodes = np.fromiter(itertools.chain.from_iterable(log.places), dtype=np.int64, count=int(counts.sum()))
     row = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
     first = np.array([begin for begin, _ in workload.tasks], dtype=np.int64)
-    job = c["job"][row]
+    job = columns["job"][row]
     task = first[workload.template[job]] + within
     demand = (workload.demand * (workload.duration > 0)[:, None])[task]
     placed = nodes >= 0
-    start, end, slowed = c["start"][row], c["end"][row], _slowed_segments(workload, log, c)[row]
+    start, end, slowed = columns["start"][row], columns["end"][row], _slowed_segments(workload, log, columns)[row]
     return results.Holdings(job[placed], nodes[placed], start[placed], end[placed], demand[placed], slowed[placed])
 
 
-def _slowed_segments(workload: Jobs, log: Segments, c: dict[str, IntArray]) -> npt.NDArray[np.bool_]:
+def _slowed_segments(workload: Jobs, log: Segments, columns: dict[str, IntArray]) -> npt.NDArray[np.bool_]:
     """Return which segments had iterations longer than undisturbed, shape (segments,)."""
     if not log.above:  # disturbances need drawn usage
         return np.zeros(len(log.rows), dtype=np.bool_)
     paces = Paces(workload)
-    rows = zip(c["job"].tolist(), c["cycle"].tolist(), log.places, strict=True)
+    rows = zip(columns["job"].tolist(), columns["cycle"].tolist(), log.places, strict=True)
     alone = [paces.of(job, nodes).cycle if cycle else 0 for job, cycle, nodes in rows]
-    return np.asarray(c["cycle"] > np.array(alone, dtype=np.int64))
+    return np.asarray(columns["cycle"] > np.array(alone, dtype=np.int64))
 
 
 def table(workload: Jobs, log: Segments) -> Columns:

@@ -25,7 +25,7 @@ Ranked = tuple[Any, Any]
 
 def serve(engine: Engine) -> None:
     """Serve the jobs of an engine: running jobs are preempted by those before them."""
-    if not engine.waiting or _all_fit(engine):
+    if not engine.waiting or _start_all(engine):
         return
     selection, leaving = _select_jobs(engine)
     if not selection:
@@ -47,8 +47,11 @@ def serve(engine: Engine) -> None:
         room.carry_out()
 
 
-def _all_fit(engine: Engine) -> bool:
-    """Start all waiting jobs beside the running ones, if their total demand has room without preemption."""
+def _start_all(engine: Engine) -> bool:
+    """Start all waiting jobs without preemption and return True; False if one finds no place or there are many.
+
+    Jobs that were started before one without a place stay started.
+    """
     world = engine.world
     if engine.waiting > FEW:
         return False

@@ -166,7 +166,10 @@ class _Rates:
         return tuple(factors)
 
     def _rates_of(self, model: str, gpus: int, text: str) -> tuple[dict[str, float], str]:
-        """Return type -> rate, and its source; a column of the log has priority over the table."""
+        """Return type of nodes -> rate of a job, and their source.
+
+        The log's own rates (`text`) have priority over the table's for this model and number of GPUs.
+        """
         if text:
             return _parse_rates(text), "its rates"
         if self.table is None:

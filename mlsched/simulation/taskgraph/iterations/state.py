@@ -126,7 +126,7 @@ class JobState:
         self.gpu, self.start = _with_entry(self.gpu, task, gpu), _with_entry(self.start, task, now)
 
     def start_all(self, nodes: tuple[int, ...], gpus: tuple[int, ...], now: int) -> None:
-        """Start all tasks."""
+        """Start all tasks, one on each of `nodes` and `gpus`."""
         count = len(nodes)
         self.state, self.node, self.gpu, self.start = (RUNNING,) * count, nodes, gpus, (now,) * count
 

@@ -134,6 +134,7 @@ class View:
         job, self._added = np.arange(first, end), end
         counts = self.counts[first:end]
         owner, last = np.repeat(job, counts), np.cumsum(counts)
+        # A job's tasks have consecutive kinds, from the first of its template.
         kind = np.arange(len(owner)) + np.repeat(self.first_of[w.template[first:end]] - (last - counts), counts)
         once = (w.max_iterations == 1)[owner]
         true = ticks(w.duration[kind], w.scale[owner], once)

@@ -23,11 +23,11 @@ class Entry:
         self.value, self.where = value, where
 
     def fail(self, problem: str, remedy: str = "") -> NoReturn:
-        """Refuse the object."""
+        """Raise InvalidFile about the object."""
         raise InvalidFile(f"{self.where}: {problem}" + (f"; {remedy}" if remedy else "")) from None
 
     def bad(self, keys: tuple[str, ...], value: object, rule: str, remedy: str = "") -> NoReturn:
-        """Refuse one field of it."""
+        """Raise InvalidFile about the value of the field at `keys`: it breaks `rule`."""
         self.fail(f"{'.'.join(keys)}: {shorten(repr(value), 60)}, {rule}", remedy)
 
     def get(self, *keys: str) -> Any:

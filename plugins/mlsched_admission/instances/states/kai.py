@@ -298,14 +298,22 @@ class _Snapshot:
             self._add_share_tree(job, sides, use, path, request)
 
     def _is_above_share(self, mine: KaiQueue, side: KaiQueue, request: tuple[int, int, int]) -> bool:
-        """Return whether a queue is above the part that the reclaimer must leave it (rule A11)."""
+        """Return whether the queue `side` is above the part that the reclaimer's queue `mine` must leave it (A11)."""
         needy = mine.within_deserved(k_plus(mine.allocated, request)) and not side.within_deserved(side.allocated)
         return needy or any(side.allocated[r] > side.allocatable(r) for r in range(3))
 
     def _add_share_tree(
         self, job: Job, sides: dict[str, KaiQueue], use: Amounts, path: list[KaiQueue], request: tuple[int, int, int]
     ) -> None:
-        """Add shares as quotas of a flat tree: a queue gives only while it is above its share of a resource (A11)."""
+        """Add shares as quotas of a flat tree: a queue gives only while it is above its share of a resource (A11).
+
+        Args:
+            job: The waiting job; its queue and use are set.
+            sides: Unit -> the queue that must be above its share to lose it.
+            use: Amounts of the job that count in quotas.
+            path: Queues of the job, from its own to the root.
+            request: Requested CPU, memory and GPU.
+        """
         state, most = self.state, 2**50
         names = [f"share/{name}" for name, amount in use.items() if amount]
         state.above_nominal = True

@@ -96,7 +96,7 @@ class _Asking:
         bound: list[Entry],
     ) -> None:
         self.waiting, self.gangs, self.line, self.held, self.placing = waiting, gangs, line, requests_by_pod, placing
-        self.repelling = [(pod, _has_own_anti_affinity(pod)) for pod in bound if _has_anti_affinity(pod)]
+        self.repelling = [(pod, _own_anti_affinity(pod)) for pod in bound if _has_anti_affinity(pod)]
 
     def about(self, state: State, options: Options) -> State:
         """Return the state with the requested jobs."""
@@ -117,7 +117,15 @@ class _Asking:
 
 
 def _waiting_entries(waiting: dict[str, Entry], gangs: Gangs, state: State) -> list[Waiting]:
-    """Return the waiting entries: pods without a gang, and gangs that lack pods."""
+    """Return the waiting entries: each pod, or a gang in place of its pods while it runs fewer than its minimum.
+
+    Record gangs with too few pods to start in `state.held`, and schedulers that are unknown here as assumptions.
+
+    Args:
+        waiting: Name -> waiting pod.
+        gangs: Gangs of the pods.
+        state: State of the cluster, changed in place.
+    """
     line = [as_waiting(pod) for name, pod in waiting.items() if name not in gangs.of]
     own_schedulers = {"", "default-scheduler", "volcano", "kai-scheduler", "scheduler-plugins-scheduler"}
     for pod in waiting.values():
@@ -142,7 +150,8 @@ def _has_anti_affinity(pod: Entry) -> bool:
     return isinstance(affinity, dict) and bool(affinity.get("podAntiAffinity"))
 
 
-def _has_own_anti_affinity(pod: Entry) -> list[systems_kube.Term]:
+def _own_anti_affinity(pod: Entry) -> list[systems_kube.Term]:
+    """Return the terms of the pods that this pod repels."""
     return systems_kube.read_pod(pod).apart
 
 
@@ -202,7 +211,7 @@ def _is_mirror(pod: Entry) -> bool:
 
 
 def waiting_pods(pods: list[Entry], state: State) -> dict[str, Entry]:
-    """Return pods without a node that wait for the scheduler, by name."""
+    """Return pods without a node that wait for the scheduler, by name; gated pods are recorded in `state.held`."""
     waiting = {}
     for pod in pods:
         if pod.text("spec", "nodeName") or pod.get("metadata", "deletionTimestamp"):

@@ -288,7 +288,7 @@ def _subtract_allocations(state: State, cluster: Cluster, by_name: Components, h
 
 
 def _waiting_line(by_name: Components, cluster: Cluster, state: State) -> list[Waiting]:
-    """Return jobs that wait for resources, with their place in line."""
+    """Return jobs that wait for resources, with their place in line; held jobs are recorded in `state.held`."""
     line = []
     for name, jobs in by_name.items():
         job = jobs[0]

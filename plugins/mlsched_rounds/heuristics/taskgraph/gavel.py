@@ -129,17 +129,20 @@ class _Mechanism:
             accounts.time[row, jobs.last[row]] += ran[row]
 
     def reset_where_due(self, snapshot: Snapshot, reset: float, readings: Readings) -> None:
-        """Restart accounts and call the policy, if jobs or nodes have changed, and it is time or all nodes are idle."""
+        """If jobs or nodes have changed: restart accounts and call the policy, once it is time or all nodes are idle.
+
+        It is time if `reset` seconds have passed since the last restart, or if the policy was never called.
+        """
         jobs, accounts, now = self._jobs, self._accounts, snapshot.now * snapshot.tick_ms / 1000
         due = not self._asked or now - accounts.last_reset >= reset or (jobs.kind < 0).all()
         if not (self._need and due and len(jobs.job)):
             return
         every = np.arange(len(jobs.job))
         accounts.reset(every, now)
-        shares = self._policy.start(readings)
-        recall(shares, self._remembers)
-        accounts.allocate(every, shares(self._question()))
-        self._remembers, self._asked, self._need = remembered(shares), True, False
+        share_rule = self._policy.start(readings)  # a new function of the policy, with the memory of the last one
+        recall(share_rule, self._remembers)
+        accounts.allocate(every, share_rule(self._question()))
+        self._remembers, self._asked, self._need = remembered(share_rule), True, False
 
     def _question(self) -> Asked:
         jobs = self._jobs

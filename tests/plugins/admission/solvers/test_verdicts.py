@@ -63,6 +63,8 @@ def test_a_higher_priority_than_must_be_is_dominated_whatever_it_costs():
     assert verdict.kind == "dominated"
     assert verdict.sentence.startswith("dominated: it evicts priority 1, and none above priority 0 must go")
     assert judge_decision(instance, [2], first=()).kind == "on the front"
+    without_first = judge_decision(instance, [2], first=None)
+    assert (without_first.kind, without_first.first) == ("on the front", ())
 
 
 def test_what_cannot_be_asked_is_a_line():

@@ -26,7 +26,10 @@ Told = Callable[[str, int, int], bool]  # (stage, moves made, value) -> whether 
 
 
 def first_schedule(asked: Question, pieces: Pieces, told: Told) -> Schedule:
-    """Return the best list schedule over all `SHARES` of the capacity, or over those that the time limit allows."""
+    """Return the best list schedule over all `SHARES` of the capacity, or over the first ones until `told` stops.
+
+    Jobs are listed by their cheapest starts at the prices of the reduced capacity.
+    """
     best: tuple[int, Schedule] | None = None
     for share in SHARES:
         narrow = dataclasses.replace(pieces, capacity=np.maximum((pieces.capacity * share).astype(np.int64), 1))
@@ -52,7 +55,7 @@ def search(schedule: Schedule, moves: int, seed: int, told: Told) -> tuple[Sched
 
 
 def on_board(asked: Question, start: list[int], places: list[list[int]]) -> Schedule:
-    """Return a stored schedule in the form for a search."""
+    """Return a stored schedule (start and nodes of each job) in the form for a search."""
     ticks = int((np.array(start) + asked.length).max(initial=0)) - int(asked.release.min(initial=0))
     board = Board(asked, ticks + int(asked.length.max(initial=1)))
     for job, time in enumerate(start):

@@ -293,7 +293,13 @@ class _Search:
         return not any(victims)
 
     def _may_reclaim(self, victims: list[list[Pod]]) -> bool:
-        """Return whether the reclaimer may have the victims' amounts (A11)."""
+        """Return whether the reclaimer may have the victims' amounts (A11).
+
+        Victims leave one unit after the other. Below their common parent, the victim's queue must still be above its
+        share: above the amount that it may keep or, if the reclaimer's queue stays within its deserved amount, above
+        its own deserved amount. At last, no queue of the reclaimer may be above its fair share and, relative to this
+        share, as full as a sibling that has lost.
+        """
         session = self.session
         own = session.path_to_root(self.job.queue)
         request = session.requested_amounts(pod for pod in self.chunk if pod.status in ACTIVE)

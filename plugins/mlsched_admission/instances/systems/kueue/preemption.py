@@ -124,7 +124,13 @@ def _candidates_elsewhere(
 
 
 def attempts_in_order(queue: Queue, line: list[Candidate], contested: frozenset[FlavorResource]) -> list[bool]:
-    """Return the attempts in order: whether each lets the preemptor borrow (P5)."""
+    """Return for each attempt, in order, if the preemptor may borrow in it (P5).
+
+    Args:
+        queue: Queue of the preemptor.
+        line: Candidates.
+        contested: Pairs of flavor and resource that need preemption.
+    """
     under = all(queue.node.usage_of(fr) < queue.node.nominal.get(fr, 0) for fr in contested)
     if all(one.kind == SAME for one in line) or (not queue.borrow and not under):
         return [True]
@@ -142,7 +148,20 @@ def _attempt_preemption(
     borrowing: bool,
     is_placed: Callable[[], bool],
 ) -> list[Workload] | None:
-    """Remove candidates until the request fits, then put back those that are not needed (P6, P7)."""
+    """Remove candidates until the request fits, then put back those that are not needed (P6, P7).
+
+    Args:
+        snapshot: State, restored at the end.
+        queue: Queue of the preemptor.
+        amounts: Requested amounts.
+        contested: Pairs of flavor and resource that need preemption.
+        line: Candidates, in the order in which they are removed.
+        borrowing: The preemptor may borrow, and candidates of the kind NO_BORROW stay.
+        is_placed: Return if the pods find places in the present state.
+
+    Returns:
+        The victims; None if the request does not fit without any candidate.
+    """
 
     def fits() -> bool:
         if not snapshot.amounts_fit(queue, amounts):

@@ -140,7 +140,7 @@ class Forest:
         return Search(unit, self.levels[unit.flavor], self.leaves[unit.flavor], able, fitting)
 
     def has_placement(self, units: list[Unit]) -> bool:
-        """Return whether `place` finds a placement; a single podset without slices is counted, not searched."""
+        """Return whether `find_placement` succeeds; a single podset without slices is counted, not searched."""
         if len(units) != 1:
             return self.find_placement(units) is not None
         (unit,) = units
