@@ -195,6 +195,11 @@ def resolve(owner: str, declared: Mapping[str, Parameter], settings: Mapping[str
 
     Omitting defaults, as in `Record`, keeps files, row keys and hashes unchanged when a parameter is added. Text values
     are parsed, unknown names rejected.
+
+    Args:
+        owner: Begin of error messages.
+        declared: Name -> declaration of each parameter.
+        settings: Name -> given value.
     """
     for name in settings:
         if name not in declared:

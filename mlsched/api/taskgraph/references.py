@@ -153,7 +153,7 @@ class _FolderWriter:
         """
         seconds = round(cpu_time() - self._begun, 1)
         self.claim = dataclasses.replace(self.claim, value=value, how=how, moves=made, cpu_seconds=seconds)
-        files.written(self.target, self.claim, self._prices, schedule)
+        files.write_reference(self.target, self.claim, self._prices, schedule)
         self._prices = None
 
 

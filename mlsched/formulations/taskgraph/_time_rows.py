@@ -71,7 +71,7 @@ class TimeRows:
                     self._add_capacity_row([(demand, terms) for demand, terms in demands if demand], pool.capacity)
 
     def _add_node_rows(self, n: int, t: int, active: dict[Run, Terms]) -> None:
-        """Add the capacities of a node at a time."""
+        """Add the capacities of node n at time t; `active`: run -> terms that are 1 while it is under way."""
         layout = self._layout
         may = [run for run in active if n in self._choices.where[run]]
         tasks = {run[0] for run in may}

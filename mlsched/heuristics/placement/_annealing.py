@@ -274,7 +274,18 @@ def _propose_swap(state: State, rng: np.random.Generator) -> dict[int, Hosted] |
 
 
 def _reinsert_jobs(state: State, rng: np.random.Generator, temperature: float, current: int, most: int) -> int:
-    """Remove a random job (if placed) and insert random waiting jobs; accept the result as annealing accepts moves."""
+    """Remove a random job (if placed) and insert random waiting jobs; accept the result as annealing accepts moves.
+
+    Args:
+        state: Placement, changed in place.
+        rng: Source of randomness.
+        temperature: Temperature of the annealing.
+        current: Value of the state.
+        most: Largest number of placed new jobs.
+
+    Returns:
+        The value of the new state.
+    """
     before = list(state.hosts)
     job = int(rng.random() * len(state.jobs))
     if state.on[job + state.pace.running]:

@@ -94,7 +94,7 @@ class Run:
         return self._check_room(job, node, staying)
 
     def faults(self, asking: int, node: int, victims: list[int]) -> list[str]:
-        """Return the faults of a decision under rule 4."""
+        """Return the faults of promising `node` (-1: none) to TE job `asking` and suspending `victims` (rule 4)."""
         there, able = len(self.horizon.node_capacity), self.candidates()
         if node >= there:
             return [f"TE job {asking} is promised node {node}: there are {there}"]
@@ -117,7 +117,7 @@ class Run:
         return []
 
     def carry_out(self, asking: int, node: int, victims: list[int]) -> None:
-        """Carry out a decision without faults."""
+        """Promise `node` (-1: none) to TE job `asking` and suspend `victims`; the decision has no faults."""
         if node >= 0:
             self.promised[asking] = node
         else:

@@ -91,7 +91,7 @@ def _iterations(instance: Instance, plan: Timetable) -> list[int]:
 
 
 def _check_counts(instance: Instance, plan: Timetable) -> list[str]:
-    """Check rule 1, for a well-formed plan."""
+    """Return faults in the iterations: their number, and missing or finished runs (rule 1); the plan is well-formed."""
     faults = []
     have = set(zip(plan.task.tolist(), plan.iteration.tolist(), strict=True))
     total = _iterations(instance, plan)
@@ -111,7 +111,7 @@ def _check_counts(instance: Instance, plan: Timetable) -> list[str]:
 
 
 def _misplaced(instance: Instance, runs: Runs) -> list[str]:
-    """Check the places of rule 2, and rule 3."""
+    """Return runs on ineligible nodes (rule 2), or away from the node that a task must keep (rule 3)."""
     faults = []
     homes = {k: int(h) for k, h in enumerate(instance.home.tolist()) if h >= 0}
     for (task, iteration), (node, _) in sorted(runs.items()):
@@ -129,7 +129,7 @@ def _started_runs(instance: Instance) -> Runs:
 
 
 def _check_started_runs(instance: Instance, runs: Runs) -> list[str]:
-    """Check rule 2 for runs that have started."""
+    """Return runs that have started and are changed by the plan (rule 2)."""
     faults = []
     for (task, iteration), (node, start) in sorted(_started_runs(instance).items()):
         if runs.get((task, iteration)) != (node, start):
@@ -167,7 +167,7 @@ def _iterations_of(instance: Instance, task: int, total: list[int]) -> range:
 
 
 def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]:
-    """Check rule 4, except between two fixed runs, which are past."""
+    """Return runs that start before the task's previous run ends or an input arrives (rule 4); fixed runs are past."""
     faults = []
     fixed_runs = _started_runs(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
@@ -192,7 +192,7 @@ def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]
 
 
 def _overfull(instance: Instance, runs: Runs) -> list[str]:
-    """Check rule 5: use of each node after every start."""
+    """Return nodes and times with more use than capacity; use rises only at starts (rule 5)."""
     faults = []
     for node in range(len(instance.node_capacity)):
         here = [
@@ -217,7 +217,7 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
 
 
 def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
-    """Check rule 6, after every start."""
+    """Return wrong labels of GPUs, or the times at which a node has too few GPUs, found after every start (rule 6)."""
     unit = instance.gpu_unit
     if not unit:
         return []

@@ -68,7 +68,7 @@ def _zip_columns(first: Any, second: Any) -> Pairs:
 
 
 def _malformed(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Check rule 1, and that all named things exist."""
+    """Return tasks, nodes and jobs that do not exist, and tasks and stops that are named twice (rule 1)."""
     tasks, nodes, jobs = len(snapshot.task_job), len(snapshot.node_capacity), len(snapshot.arrival)
     faults = []
     task_set: set[int] = set()
@@ -91,7 +91,7 @@ def _malformed(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _wrong_state(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Check rules 2 to 4: the task's state, and the allowed actions."""
+    """Return actions that the task's state or the options forbid (rules 2 to 4)."""
     faults = []
     for task in plan.start_task.tolist():
         if int(snapshot.state[task]) not in (WAITING, PAUSED):
@@ -113,7 +113,7 @@ def _wrong_state(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
-    """Check rule 5."""
+    """Return tasks that go to an ineligible node, or to a node that their movement forbids (rule 5)."""
     faults = []
     for task, node in places:
         if not int(snapshot.eligible[snapshot.task_class[task], node]):
@@ -131,7 +131,7 @@ def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
 
 
 def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
-    """Check rule 2: the inputs are present."""
+    """Return tasks that go to a node before their inputs are there (rules 2 and 4)."""
     faults: list[str] = []
     target = dict(places)
     if not len(snapshot.edge_to) or not target:
@@ -160,7 +160,7 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
 
 
 def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Check rule 6."""
+    """Return stops outside the limits of the job's iterations (rule 6)."""
     faults: list[str] = []
     if not len(plan.stop_job):
         return faults
@@ -176,7 +176,7 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Check rule 7."""
+    """Return nodes whose use exceeds their capacity after the round, among those to which tasks come (rule 7)."""
     coming = _zip_columns(plan.start_task, plan.start_node) + _zip_columns(plan.migrate_task, plan.migrate_node)
     coming = [(task, node) for task, node in coming if int(snapshot.duration[task]) > 0]
     use: dict[int, list[int]] = {node: snapshot.in_use[node].tolist() for _, node in coming}
@@ -199,7 +199,7 @@ def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _incomplete_gangs(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Check rule 8."""
+    """Return gangs of which the round starts or pauses only some tasks (rule 8)."""
     faults = []
     for verb, tasks in (("starts", plan.start_task), ("pauses", plan.pause_task)):
         named: dict[int, int] = {}
@@ -214,7 +214,7 @@ def _incomplete_gangs(snapshot: Snapshot, plan: Round) -> list[str]:
 
 
 def _gangs_of_mixed_types(snapshot: Snapshot, plan: Round, coming: Pairs) -> list[str]:
-    """Check rule 10."""
+    """Return gangs on nodes of several types after the round; `coming`: (task, node) of starts and moves (rule 10)."""
     if not snapshot.node_type.any():
         return []
     target, leaving = dict(coming), set(plan.pause_task.tolist())
@@ -230,7 +230,7 @@ def _gangs_of_mixed_types(snapshot: Snapshot, plan: Round, coming: Pairs) -> lis
 
 
 def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
-    """Check rule 9."""
+    """Return GPUs that are named without need, not named, or too small for the tasks that come (rule 9)."""
     columns = [
         first.tolist() + second.tolist()
         for first, second in (

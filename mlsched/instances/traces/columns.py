@@ -178,7 +178,7 @@ def complete(header: Sequence[str]) -> bool:
 
 
 def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
-    """Return the column that a text names, with its unit, or the constant that it contains."""
+    """Return the column of `spec` ("NAME", "NAME:UNIT" or "#NUMBER") for a field, or the constant in `spec`."""
     name, _, unit = spec.rpartition(":")
     if spec in header or not name:
         name, unit = spec, ""

@@ -87,7 +87,7 @@ def read(text: Text, given: Given) -> Nodes:
 
 
 def _amount_of_node(text: Text, fields: Mapping[str, Column], row: Mapping[str, str], field: str) -> int:
-    """Return thousandths, or MiB of memory; 0 without a column."""
+    """Return the node's amount of a field: thousandths, or MiB of memory; 0 without a column."""
     if field not in fields:
         return 0
     column = fields[field]

@@ -120,7 +120,7 @@ def _of_gavel(path: str | os.PathLike[str], data: dict[str, Any]) -> Throughputs
 def _pairs_of_gavel(
     path: str | os.PathLike[str], data: dict[str, Any], alone: Throughputs
 ) -> dict[tuple[Key, Key], dict[str, tuple[float, float]]]:
-    """Read the rates of pairs that span equally many GPUs."""
+    """Read the rates of pairs of jobs with equally many GPUs: pair -> type of GPU -> rate of each job."""
     pairs: dict[tuple[Key, Key], dict[str, tuple[float, float]]] = {}
     for name in alone.types:
         for text, entry in data[name].items():

@@ -32,7 +32,7 @@ Hosts = dict[int, dict[int, tuple[int, int]]]
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Return the violations of a run, by kind; empty if it is sound."""
+    """Return the violations in the `log` of a run, by kind; empty if it is sound."""
     findings = Findings()
     count = len(workload.submit)
     segments: dict[int, list[Row]] = defaultdict(list)

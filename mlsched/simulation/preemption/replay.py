@@ -26,7 +26,7 @@ from mlsched.simulation.wake import Wake
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Return the violations of a run, by kind; empty if it is sound."""
+    """Return the violations in the `log` of a run, by kind; empty if it is sound."""
     findings = Findings()
     segments: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     nodes, count = len(workload.node_capacity), len(workload.submit)

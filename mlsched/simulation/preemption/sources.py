@@ -96,7 +96,16 @@ def from_trace(
 def _draw_kinds(
     trace: Trace, rng: np.random.Generator, kinds: str, other_qos: str, te_share: float, te_longest: int
 ) -> tuple[IntArray, str]:
-    """Return 1 (TE), 0 (BE) or -1 (dropped) for each job, and a description of the choice."""
+    """Return 1 (TE), 0 (BE) or -1 (dropped) for each job, and a description of the choice.
+
+    Args:
+        trace: Jobs.
+        rng: Source of randomness.
+        kinds: "short" (by `te_longest`), "qos" (by quality of service), "random", or "auto": by QoS if the log has it.
+        other_qos: Kind of jobs with another quality of service ("te", "be" or "drop").
+        te_share: Share of TE jobs if they are drawn.
+        te_longest: Duration of the longest TE job, s.
+    """
     if kinds == "short":
         return (trace.duration_ms <= 1000 * te_longest).astype(np.int64), f"those of at most {te_longest} s"
     if kinds == "qos" or (kinds == "auto" and any(trace.qos)):

@@ -33,7 +33,7 @@ Row = tuple[int, ...]
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Return the violations of a run, by kind; empty if it is sound."""
+    """Return the violations in the `log` of a run, by kind; empty if it is sound."""
     findings = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):

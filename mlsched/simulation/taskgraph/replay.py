@@ -35,7 +35,7 @@ Runs = dict[tuple[int, int], list[Segment]]
 
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
-    """Return the violations of a run, by kind; empty if it is sound."""
+    """Return the violations in the `log` of a run, by kind; empty if it is sound."""
     findings = Findings()
     runs = _read_rows(workload, log, findings)
     total = _check_counts(workload, log, runs, findings)
@@ -70,7 +70,7 @@ def _read_rows(workload: Workload, log: Log, findings: Findings) -> Runs:
 
 
 def _check_counts(workload: Workload, log: Log, runs: Runs, findings: Findings) -> list[int]:
-    """Check rule 1 and return the required number of iterations of each job."""
+    """Check that each task runs every iteration once; return the required iterations of each job (rule 1)."""
     horizon = workload.horizon
     total = [int(n) for n in horizon.max_iterations]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
@@ -114,7 +114,7 @@ def _check_work(
     segments: list[Segment],
     findings: Findings,
 ) -> None:
-    """Check rule 2 for one run."""
+    """Check the work, pauses and moves of one run (rule 2)."""
     name, work_done, before = f"task {task}, iteration {iteration}", 0, None
     for node, start, end, outcome in segments:
         if before is not None:
@@ -150,7 +150,7 @@ def _check_places(
     segments: list[Segment],
     findings: Findings,
 ) -> None:
-    """Check rule 3 for one run; `homes` has the nodes that tasks must keep."""
+    """Check the nodes of one run (rule 3); `homes` has the nodes that tasks must keep, and is extended."""
     for node, start, _, _ in segments:
         if not int(workload.horizon.eligible[task, node]):
             findings.add("place", f"task {task}, iteration {iteration}: node {node} is not eligible")
@@ -162,7 +162,7 @@ def _check_places(
 
 
 def _check_order(workload: Workload, runs: Runs, total: list[int], findings: Findings) -> None:
-    """Check rule 4."""
+    """Check that runs start after the job's arrival, the previous iteration, and their inputs (rule 4)."""
     horizon = workload.horizon
     complete: dict[tuple[int, int], int] = defaultdict(int)
     for (task, iteration), segments in runs.items():
@@ -215,7 +215,7 @@ def _check_capacity(workload: Workload, log: Log, findings: Findings) -> None:
 
 
 def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
-    """Check rule 6."""
+    """Check the number of GPUs of each run, and the use of each GPU (rule 6)."""
     unit = horizon.gpu_unit
     if len(log.gpus) != (len(log.rows) if unit else 0):
         findings.add("gpu", f"{len(log.gpus)} of {len(log.rows)} rows say which GPUs they hold, and gpu_unit = {unit}")
@@ -246,7 +246,7 @@ def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
 
 
 def _check_ticks(wake: Wake, tick: int, runs: Runs, requested: set[int], findings: Findings) -> None:
-    """Check rule 7."""
+    """Check that runs start, pause and move only at ticks, or at `requested` wakes (rule 7)."""
     for (task, iteration), segments in runs.items():
         for _, start, end, outcome in segments:
             for time in (start, end) if outcome != FINISH else (start,):

@@ -332,7 +332,7 @@ def _disagreement_sentence(what: str, claimed: str, scalar: Scalar, answer: Answ
 
 
 def _sub_problem(number: int, boxes: Sequence[Bounds], claimed: str, scalar: Scalar, answer: Answer) -> str:
-    """Format such a sentence for a sub-problem."""
+    """Format the sentence for a sub-problem whose claim another engine contradicts or fails to check."""
     what = f"sub-problem {number} (bounds {shown(boxes)})"
     return _disagreement_sentence(what, f"is said to be {claimed}; ", scalar, answer, answer.bound)
 

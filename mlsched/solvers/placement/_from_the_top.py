@@ -147,7 +147,7 @@ def prove(
 
 
 def _bound_by_relaxations(search: Search, table: Table, solver: Solver) -> Outcome:
-    """Run step 2 of this module's docstring, then step 3."""
+    """Tighten the bound by LPs with more and more speed levels (step 2), then go down from it (step 3)."""
     alive: list[dict[int, int]] | None = None
     master, priced = None, None
     for levels in LEVELS:
@@ -168,7 +168,7 @@ def _bound_by_relaxations(search: Search, table: Table, solver: Solver) -> Outco
 
 
 def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: Solver) -> Outcome:
-    """Run step 3 of this module's docstring. `master` has all levels."""
+    """Lower the target from the bound until a plan reaches it (step 3); `master` has all levels."""
     few = len(master.table) <= FEW
     step, hard = max(1, int(FIRST_STEP * search.upper)), False
     while search.upper > search.lower:

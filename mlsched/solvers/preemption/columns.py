@@ -253,7 +253,7 @@ class _Relaxed:
             self._update_bound(priced.price, np.floor(lowest).astype(np.int64))
 
     def to_the_end(self) -> None:
-        """Run step 4: until all reduced costs are non-negative."""
+        """Add hostings until all reduced costs are non-negative (step 4)."""
         while True:
             priced, least, relaxed = self._solve_relaxation()
             if self._add_new_columns(_columns(self.search.rooms, priced.greedy(least))):

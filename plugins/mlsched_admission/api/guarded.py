@@ -67,7 +67,7 @@ def _outranks(unit: Unit, job: Job) -> bool:
 
 
 def own_decision(state: State, instance: Instance, jobs: list[str]) -> Decision | None:
-    """Return the decision of the scheduler's own program about some jobs; None if it made none about this instance.
+    """Return the decision of the scheduler's own program about some jobs; None if it lacks one about this instance.
 
     The program's notes become assumptions of `state`.
     """

@@ -140,7 +140,7 @@ def runtime_pair_before(m: Measured) -> list[Piece]:
 
 
 def _runtimes(m: Measured, policy: Policy, other: Policy, bound: Bound, printed: float | None) -> list[Piece]:
-    """Return the ratios of two runtimes."""
+    """Return the ratios of the CPU times of two policies, one piece per interpretation."""
     result: list[Piece] = []
     for v in m.views:
         ours, theirs = (v.values(one, "runtime_s") for one in (policy, other))

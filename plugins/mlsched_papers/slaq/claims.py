@@ -117,7 +117,7 @@ def time_shorter(m: Measured) -> list[Piece]:
 
 
 def _time(m: Measured, level: int, printed: float) -> list[Piece]:
-    """Return the cut of the time to a loss reduction, workload by workload and of the means."""
+    """Return the cut of the time to a loss reduction of `level` %, workload by workload and of the means."""
     return [
         Piece(name, f"time to {level} %", threshold(v, level), near(printed), "%", printed)
         for v in _counted(m)

@@ -45,7 +45,7 @@ class Plans:
 
 
 def _steps_done_in(instance: Instance, j: int, c: int) -> int:
-    """Return the number of steps by rule 4."""
+    """Return the steps that job j makes in the round with configuration c (-1: none) (rule 4)."""
     if c < 0:
         return 0
     time = instance.length if c == int(instance.current[j]) else max(0, instance.length - instance.pause)

@@ -63,7 +63,7 @@ def violations(instance: Instance, plan: Any) -> list[str]:
 
 
 def steps(instance: Instance, j: int, c: int) -> int:
-    """Return the steps by rule 4."""
+    """Return the steps that job j makes in the round with configuration c, -1 for none (rule 4)."""
     if c < 0:
         return 0
     time = instance.length - (instance.pause if c != int(instance.current[j]) else 0)

@@ -235,7 +235,7 @@ class ActorCritic:
         return float(np.mean(rewards))
 
     def _explored_actions(self, rows: Array, actions: Array, valid: Array, rng: np.random.Generator) -> Any:
-        """Return the same tasks on the servers of bin packing or load balancing, selected at random."""
+        """Return `actions` with each task on its fullest or least loaded valid server, selected at random per row."""
         shape, board = self.params.shape, self.clusters.board
         task = actions // shape.servers
         able = valid[rows].reshape(len(rows), 2 * shape.new, shape.servers)[np.arange(len(rows)), task]

@@ -66,7 +66,7 @@ class Segment:
 
 
 def violations(jobs: Jobs, options: Options, wake: Wake, log: Segments) -> list[str]:
-    """Return the violations of a run, by kind; empty if it is sound."""
+    """Return the violations in the `log` of a run, by kind; empty if it is sound."""
     if replay_gangs.is_sound(jobs, options, wake, log):
         return []
     findings = Findings()
@@ -387,7 +387,7 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Segment]], findings: Find
 def _check_ticks(
     wake: Wake, tick: int, by_job: dict[int, list[Segment]], requested: set[int], findings: Findings
 ) -> None:
-    """Check rule 8."""
+    """Check that segments start and are interrupted only at ticks, or at `requested` wakes (rule 8)."""
     for job, segments in by_job.items():
         slowed = {s.end for s in segments if s.outcome == SLOW}
         for s in segments:

@@ -151,7 +151,7 @@ class Places:
         return frozenset(self.leaf[topology, name] for name in there if (topology, name) in self.leaf)
 
     def _require_level(self, shape: Shape, request: Entry, topology: str, name: str) -> None:
-        """Require the level of which one domain has the pods, or each slice."""
+        """Require a level for a shape: one domain must have all of its pods, or all pods of each slice."""
         levels = self.levels[topology]
         constraint_of_pods = constraint(request, levels)
         if constraint_of_pods is None:

@@ -106,7 +106,7 @@ def total(jobs: Jobs, log: Segments, weights: str) -> int:
     return sum(w * t for w, t in zip(proof.weights(jobs, weights).tolist(), jct.tolist(), strict=True))
 
 
-def written(folder: Path, claim: Reference, prices: intervals.Prices | None, schedule: Data | None) -> None:
+def write_reference(folder: Path, claim: Reference, prices: intervals.Prices | None, schedule: Data | None) -> None:
     """Write a reference's files, the manifest last; None keeps the existing file."""
     folder.mkdir(parents=True, exist_ok=True)
     if prices is not None:

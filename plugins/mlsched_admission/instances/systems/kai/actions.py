@@ -297,8 +297,8 @@ class _Search:
 
         Victims leave one unit after the other. Below their common parent, the victim's queue must still be above its
         share: above the amount that it may keep or, if the reclaimer's queue stays within its deserved amount, above
-        its own deserved amount. At last, no queue of the reclaimer may be above its fair share and, relative to this
-        share, as full as a sibling that has lost.
+        its own deserved amount. At last, the reclaimer's queues may not be above their fair share and, relative to
+        this share, as full as a sibling that has lost.
         """
         session = self.session
         own = session.path_to_root(self.job.queue)

@@ -93,7 +93,7 @@ class Allowed:
             node.add_usage(one.usage, -1)
 
     def _shares_allow(self, mine: Node, theirs: Node, leaving: list[Workload]) -> bool:
-        """Return whether (w), (f) or (i) is true for one pair of sides (4)."""
+        """Return whether (w), (f) or (i) is true for the sides `mine` and `theirs` after the victims have left (4)."""
         config = self.snapshot.config
         if config.feature_enabled("FairSharingPreemptWithinNominal", True) and self.queue.node.within_all(
             self.contested

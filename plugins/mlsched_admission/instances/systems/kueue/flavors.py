@@ -180,7 +180,7 @@ def _flavor_rank(queue: Queue, mode: int, height: int) -> tuple[int, ...]:
 def _mode_and_height(
     snapshot: Snapshot, workload: Workload, preemption: Preemption, fr: FlavorResource, amount: int
 ) -> tuple[int, int]:
-    """Return mode and height of one pair (F3)."""
+    """Return the mode of `amount` of one pair of flavor and resource, and its height of borrowing (F3)."""
     queue = snapshot.queues[workload.queue]
     node = queue.node
     if amount > node.potential(fr):
