@@ -69,7 +69,7 @@ class DueModel:
         return {"deadlines_met": self._deadlines_met}
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
-        """Return the on-time literal (see `Timing`)."""
+        """Return a literal that implies `before`, and that iteration i of job j runs and ends by the deadline."""
         runs = [(k, i) for k in self.layout.tasks_of[j]]
         return self._started.punctual(runs, self.layout.deadline[j], self.choices.running(j, i), before)
 

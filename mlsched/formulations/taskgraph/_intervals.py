@@ -232,7 +232,7 @@ class IntervalModel:
         return [(v, 1) for v in self.met.values()], 0
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
-        """Return the on-time literal (see `Timing`)."""
+        """Return a literal that implies `before`, and that iteration i of job j runs and ends by the deadline."""
         literal = self.cp.new_bool_var("")
         for k in self.layout.sinks(j, i):
             if not self.layout.is_fixed(k, i):  # the end of a fixed run was compared before

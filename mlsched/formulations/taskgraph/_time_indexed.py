@@ -150,7 +150,7 @@ class TimeIndexed:
         return parts, constant
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
-        """Return the on-time literal (see `Timing`)."""
+        """Return a literal that implies `before`, and that iteration i of job j runs and ends by the deadline."""
         runs = [(k, i) for k in self.layout.sinks(j, i)]
         return self._started.punctual(runs, self.layout.deadline[j], self.choices.running(j, i), before)
 

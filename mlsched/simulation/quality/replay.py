@@ -108,7 +108,7 @@ def _sharing_times(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]
 def _check_sharing(
     workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], findings: Findings
 ) -> None:
-    """Check capacity, least and arrival order at every scheduling event."""
+    """Check at every scheduling event that cores suffice, and that jobs get `least` cores by arrival."""
     everything = [row for each in rows.values() for row in each]
     departures = {
         job: row[2] for job, each in rows.items() for row in each if row[4] >= _work_until_it_leaves(workload, job)

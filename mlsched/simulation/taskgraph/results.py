@@ -197,6 +197,7 @@ class _Levels:
 
 
 def _resource_levels(key: IntArray, start: IntArray, end: IntArray, amount: npt.NDArray[np.float64]) -> _Levels:
+    """Return the use of each key after each of its changes; at one time, ends come before starts."""
     keys, times = np.concatenate([key, key]), np.concatenate([end, start])
     change = np.concatenate([-amount, amount])
     order = np.lexsort((change, times, keys))

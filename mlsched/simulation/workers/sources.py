@@ -78,6 +78,7 @@ def from_trace(
 def _iterations_of_jobs(
     model: IntArray, gpus: IntArray, duration_ms: IntArray, most_workers: int, most_ps: int
 ) -> IntArray:
+    """Return each job's iterations: its duration over the time of an iteration with a worker and a PS per GPU."""
     time = np.array([m.speed.times(most_workers, most_ps).nanoseconds() for m in MODELS])
     g = time[model, np.minimum(gpus, most_workers) - 1, np.minimum(gpus, most_ps) - 1]
     return np.asarray(np.maximum(np.rint(duration_ms / g * 10**6), 1), dtype=np.int64)

@@ -185,6 +185,7 @@ class HighsScalar:
         return cost, sum(w * o.constant for w, o in zip(weights, self._objectives, strict=True))
 
     def _read(self, ruling: Ruling, weights: Sequence[int], boxes: Sequence[Bounds], constant: int) -> Answer:
+        """Return the answer that HiGHS' claim allows: the bound is safe, the solution is rounded and checked."""
         claim = ruling.claim
         if ruling.doubt and not ruling.out_of:
             return Answer("failed", note=f"not proved: {ruling.doubt}")

@@ -106,6 +106,11 @@ def _finite_end(variable: Any, bound: int, missing: float) -> float:
 
 
 def _linear_row(matrix: Any, expression: Any, sign: int, number: int, integer: BoolArray) -> Linear:
+    """Return objective `number`, times `sign`, over the columns of `matrix`.
+
+    Raises:
+        InvalidInput: It is not linear, or not over the model's integer variables with integer coefficients.
+    """
     from pyomo.repn import generate_standard_repn
 
     try:

@@ -95,6 +95,7 @@ class PlacingOptions(Options):
         return least, columns
 
     def _hosts_of_claim(self, k: int, price: FloatArray, of_block: float) -> tuple[float, list[Column]]:
+        """Return the least priced cost of a content of server class `k`, and the best new contents as columns."""
         earned = np.add.reduceat(np.append(price[self.flat[k]], 0.0), self.starts[k][:-1])
         earned[np.diff(self.starts[k]) == 0] = 0.0
         good = np.flatnonzero((-earned < of_block - 1e-7 - 1e-9 * abs(of_block)) & ~self.inside[k])
@@ -106,6 +107,7 @@ class PlacingOptions(Options):
         return -float(earned.max()), [(block, 0.0, r, [-1.0] * len(r)) for r in rows]
 
     def _cuts_of_job(self, job: int, price: FloatArray, of_block: float, sides: Sides) -> tuple[float, list[Column]]:
+        """Return the least priced cost of a job's speed and cut within `sides`, and the best new ones as columns."""
         claim, speeds, new = self.claim, self.speeds[job], job >= self.claim.runs
         least = 0.0 if new and self._is_admitted(sides, 0, {}) else np.inf
         best_options: list[tuple[float, int, int]] = []

@@ -176,6 +176,7 @@ class Program:
         return after, COMBINED[self.objective](costs) if costs else 0
 
     def _epoch_cost(self, epoch: int, job: int, had: int, allocation: int) -> int:
+        """Return a job's cost in an epoch with `allocation` cores, after `had` core-epochs; 0 if it needs no more."""
         if had >= self.needed[job]:
             return 0
         if self.objective != "total_time_to_goal":

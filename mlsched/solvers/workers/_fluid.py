@@ -122,6 +122,10 @@ def scaled_kinds(
 
 
 def _type_of_job(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, thin: bool) -> Kind:
+    """Return the useful configurations of a job: each is faster than all with at most its workers and PSs.
+
+    With `thin`, configurations that a mixture of others covers are left out as well.
+    """
     speed = np.where(time < NEVER, time.min() / time, 0.0)
     best = np.zeros((speed.shape[0] + 1, speed.shape[1] + 1))
     best[1:, 1:] = np.maximum.accumulate(np.maximum.accumulate(speed, axis=0), axis=1)

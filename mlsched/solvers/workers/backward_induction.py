@@ -137,6 +137,7 @@ class Program:
 
 
 def _after_stay(jobs: Jobs, remaining: list[int], iteration: list[int], ms: int) -> Jobs:
+    """Return the jobs with their remaining iterations after `ms` of training; finished jobs are left out."""
     after = remaining_after(remaining, iteration, ms)
     return tuple((m, b) for (m, _), b in zip(jobs, after, strict=True) if b)
 

@@ -70,6 +70,14 @@ class Runs:
     def _best_from_state(
         self, now: int, there: tuple[There, ...], arrived: int, jobs: list[Coming]
     ) -> tuple[int, list[Stay]]:
+        """Return the least sum of times in the system from this state on, in ms, and the stays of such a run.
+
+        Args:
+            now: Time, ms.
+            there: Jobs in the system.
+            arrived: Number of jobs that have arrived.
+            jobs: All jobs, by arrival.
+        """
         while arrived < len(jobs) and (not there or jobs[arrived].arrival <= now):
             now = max(now, jobs[arrived].arrival)
             there += (There(arrived, jobs[arrived].kind, jobs[arrived].iterations),)

@@ -58,6 +58,19 @@ def _start_by_preemption(room: Room, j: int) -> None:
 
 
 def _attempt_preemption(room: Room, j: int, order: list[int], flavors: IntArray, borrowing: bool) -> bool:
+    """Evict units in order until job j fits, put back those that are not needed, and start the job.
+
+    Args:
+        room: State, changed in place.
+        j: Job.
+        order: Candidates. Units of queues that are not above their quota are passed over.
+        flavors: Flavors whose quotas decide.
+        borrowing: The job may borrow.
+
+    Returns:
+        Whether the job has started.
+    """
+
     def fits(victims: list[int]) -> bool:
         leaving = room.complete_gangs(victims)
         return room.keeps_quotas(j, leaving, borrowing=borrowing) and room.places_of_job(j, leaving) is not None

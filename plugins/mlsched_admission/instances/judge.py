@@ -202,6 +202,7 @@ def _placed_pods(plan: Plan, k: int) -> dict[int, int]:
 
 
 def _domain_violations(instance: Instance, k: int, level: int, size: int, placed: dict[int, int]) -> Iterator[str]:
+    """Yield pods of shape k outside all domains of a level, and domains with incomplete slices of `size` pods."""
     inside: dict[int, int] = defaultdict(int)
     for n, count in placed.items():
         domain = int(instance.node_domain[level, n])

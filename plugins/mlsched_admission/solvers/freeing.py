@@ -74,6 +74,7 @@ def free_whole_nodes(
 
 
 def _cheapest_way(searcher: Asked, question: Instance, objective: str, count: int) -> Freed:
+    """Return the cheapest way to free `count` nodes or domains; its plan is None if the search did not find a way."""
     best = searcher.best_plan(question, objective)
     plan = best.plan
     if plan is None or not plan.start[0]:

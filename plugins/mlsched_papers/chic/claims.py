@@ -37,6 +37,7 @@ PAIRED = "mean over sequences of the cut of Optimus-600's ACT, sequence by seque
 
 
 def _cut(v: ChicView, rate: float, policy: Policy, against: Policy, bound: Bound, least: float | None = None) -> Piece:
+    """Return the piece for the cut of the ACT by a policy against another one, at an arrival rate."""
     return Piece(
         v.name,
         f"{policy.label} below {against.label} at {rate:g}/h",

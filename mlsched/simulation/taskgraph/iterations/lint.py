@@ -163,6 +163,7 @@ def _overload_findings(
 def _excess_at(
     jobs: Jobs, runs: IntArray, start: int, end: int, peak: int, amount: int, capacity: int, resource: str, where: str
 ) -> Finding:
+    """Return the finding that use exceeds the capacity of a place from `start` to `end`, most at `peak`."""
     word, factor = WORDS.get(resource, (resource, 1))
     there = runs[(jobs.logged_start[runs] <= peak) & (jobs.logged_end[runs] > peak)]
     those = np.unique(jobs.logged_job[there])

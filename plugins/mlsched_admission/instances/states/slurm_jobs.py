@@ -66,6 +66,11 @@ def _cpus_by_node(job: Entry, cpus: int, order: list[str], cores: dict[str, int]
 
 
 def _split_evenly(job: Entry, what: str, total: int, order: list[str], *, up: bool = False) -> list[int]:
+    """Return an even split of `total` over the nodes of `order`; the first ones get the rest.
+
+    Raises:
+        InvalidFile: There is a rest, and `up` is False.
+    """
     part, rest = divmod(total, len(order))
     if rest and not up:
         job.fail(

@@ -56,6 +56,7 @@ def may_preempt(jobs: list[Entry], theirs: list[Entry], cluster: Cluster, state:
 
 
 def _may_preempt_one(job: Entry, other: Entry, cluster: Cluster, state: State) -> bool:
+    """Return if a job may preempt `other` by Slurm's mode, exemptions, and priorities of partitions or QOS."""
     config, name = cluster.config, str(other.get("job_id"))
     if config.by == "none" or preempt_mode(other, cluster) == "OFF":
         return False

@@ -107,6 +107,7 @@ def _why_no_flavor(
     group: tuple[list[str], list[str]] | None,
     resource: str,
 ) -> str:
+    """Return why the queue's flavors cannot serve the request of these podsets for a resource."""
     if group is None:
         return f"queue {queue.name} has no quota of {resource}"
     resources = sorted(r for r in request if r in group[0])
