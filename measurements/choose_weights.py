@@ -2,13 +2,12 @@
 
     python measurements/choose_weights.py DIR [POLICY ...]
 
-DIR holds POLICY-SEED.safetensors files and POLICY-VARIANT-SEED.safetensors files, as `mlsched train` writes them; a
-variant is named as the shipped file is (`-w60`, `-i2`, `-r0.9`, `-settled`, see VARIANTS in
-mlsched/learned/workers/chic_policy.py); one that DIR has no trainings of keeps its weights. Of the trainings that ended
-as their protocol says, the one whose weights have the lowest average completion time on the validation sequences is
-chosen; if none did, of all, and its card says that it is not trained. The card of a variant for the usual sizes gets
-some validated points of every training's curve (`seeds`), from which Figure 6 is made; those of the others have no
-curve: the package stays small.
+DIR holds files POLICY-SEED.safetensors and POLICY-VARIANT-SEED.safetensors, as `mlsched train` writes them. The suffix
+of a variant is that of the shipped file (`-w60`, `-i2`, `-r0.9`, `-settled`, see VARIANTS in
+mlsched/learned/workers/chic_policy.py). A variant without trainings in DIR keeps its weights. Among the trainings that
+ended as their protocol demands, the one with the best validation score is chosen. If none did, it is chosen among all,
+and its card states that it is not trained. The card of a variant for the usual sizes gets some validated points of each
+training's curve (`seeds`), from which Figure 6 is made. The other variants have no curve, so the package stays small.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from mlsched.learned.weights import Weights, read, write
 from mlsched.learned.workers.chic_policy import USUAL, VARIANTS, Variant
 
 TARGET = Path(__file__).parents[1] / "mlsched" / "learned" / "workers" / "weights"
+#: The variants of each policy; Chic-plus has one.
+POLICIES = {**VARIANTS, "chic-plus": (USUAL,)}
 #: What is kept of a training's curve, and of the chosen one's: what the claims and Figure 6 of `reproduce chic` read.
 KEPT = ("iteration", "bound", "reward", "validation")
 SHOWN = (*KEPT, "reward_completion", "reward_absent", "reward_halves", "punished_share", "useless_share")
@@ -65,7 +66,7 @@ def choose(folder: Path, policy: str, variant: Variant) -> None:
         scores = one.card["scores"]
         print(
             f"{name} seed {one.card['seed']}{' <- chosen' if one is best else ''}: trained {one.card['trained']}, "
-            f"{one.card['iterations']} iterations, validation {scores['validation']:.1f} s at iteration "
+            f"{one.card['iterations']} iterations, validation {scores['validation']:.4g} at iteration "
             f"{scores['best_iteration']}"
         )
 
@@ -74,10 +75,10 @@ def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("policies", nargs="*", default=list(VARIANTS))
+    parser.add_argument("policies", nargs="*", default=list(POLICIES))
     arguments = parser.parse_args()
     for policy in arguments.policies:
-        for variant in VARIANTS[policy]:
+        for variant in POLICIES[policy]:
             choose(arguments.folder, policy, variant)
 
 

@@ -65,13 +65,13 @@ PRESETS, SEEDS = ("poisson-6", "burst-4"), 8
 JOBS = {1: 30, 4: 80, 16: 120}
 SLOW = ("lp-mpc", "dp")
 LOADS = (
-    *(Load(1, rate, 8) for rate in (1.8, 2.7, 4.5, 5.4)),
-    Load(4, 2.7, 3, "always", SLOW),
-    Load(4, 4.5, 3),
-    Load(4, 4.5, 3, "changed", SLOW),
-    Load(16, 2.7, 3, "always", SLOW),
-    Load(16, 2.7, 3, "changed", SLOW),
-    Load(16, 4.5, 3, "always", SLOW),
+    *(Load(1, rate, 16) for rate in (1.8, 2.7, 4.5, 5.4)),
+    Load(4, 2.7, 6, "always", SLOW),
+    Load(4, 4.5, 6),
+    Load(4, 4.5, 6, "changed", SLOW),
+    Load(16, 2.7, 6, "always", SLOW),
+    Load(16, 2.7, 6, "changed", SLOW),
+    Load(16, 4.5, 6, "always", SLOW),
 )
 BASE = "max-rate"
 
