@@ -67,7 +67,7 @@ SLOW = ("lp-mpc", "dp")
 LOADS = (
     *(Load(1, rate, 16) for rate in (1.8, 2.7, 4.5, 5.4)),
     Load(4, 2.7, 6, "always", SLOW),
-    Load(4, 4.5, 6),
+    Load(4, 4.5, 20),
     Load(4, 4.5, 6, "changed", SLOW),
     Load(16, 2.7, 6, "always", SLOW),
     Load(16, 2.7, 6, "changed", SLOW),
