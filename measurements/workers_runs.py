@@ -161,8 +161,11 @@ def floors(found: dict[Load, dict[str, Any]]) -> dict[str, Any]:
     """Both floors of a load side by side."""
     rows = []
     for load, by in found.items():
-        other = found.get(load._replace(floor="changed", without=SLOW))
+        alike = load._replace(floor="changed", without=SLOW, sequences=0)
+        other = next((rows for key, rows in found.items() if key._replace(sequences=0) == alike), None)
         if load.floor == "always" and other is not None:
+            count = len(other[BASE])  # of the same sequences
+            by = {solver: rows[:count] for solver, rows in by.items()}
             for solver in (BASE, "chic-plus"):
                 numbers = [number(100 * one[:, 1]) for one in (by[solver], other[solver])]
                 rows.append(

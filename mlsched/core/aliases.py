@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy.typing as npt
+if TYPE_CHECKING:  # commands that compute nothing load no NumPy
+    import numpy.typing as npt
 
 #: Array of numbers or truth values whose entry type NumPy derives.
-Array: TypeAlias = npt.NDArray[Any]
+Array: TypeAlias = "npt.NDArray[Any]"
 #: Columns of a table by name, each an array or a list with one entry per row.
 Columns: TypeAlias = dict[str, Any]
 #: JSON object, or parameters and options by name.

@@ -32,6 +32,7 @@ LIGHT = {
     f"mlsched.core{name}"
     for name in (
         "",
+        ".aliases",
         ".brief",
         ".deadline",
         ".deferred",

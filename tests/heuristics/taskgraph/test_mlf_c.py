@@ -149,7 +149,7 @@ def test_memory_is_plain_data_and_forgets_jobs_that_are_gone():
 def test_wrong_parameters_are_refused():
     seen = snapshot(0, [({}, [((1,), {})])], nodes=[(1,)])
     for text, what in (
-        ("mlf-c:rule=cp-sat", "a rule that answers a snapshot"),
+        ("mlf-c:rule=cp-sat", "expected a rule for snapshots"),
         ("mlf-c:rule=mlf-c", "has no rule inside"),
         ("mlf-c:options=all", "options: 'all'"),
         ("mlf-c:optstop=never", "optstop"),

@@ -127,7 +127,7 @@ def test_what_others_hold_is_not_there():
 def test_interrupted_runs_cannot_be_expressed():
     script = {0: {"start": [(0, 0)], "wake_at": 1}, 1: {"pause": [0], "wake_at": 2}, 2: {"start": [(0, 0)]}}
     _, _, asked = play(horizon([(0, 1, [(4, 1)])]), scripted(script), pausing="keep")
-    with pytest.raises(InvalidInput, match="runs that were paused"):
+    with pytest.raises(InvalidInput, match="paused runs"):
         residual(asked[2])
 
 

@@ -40,9 +40,9 @@ def _shape_text(jobs: Jobs) -> str:
     if low == high:
         tasks = f"each job has {count_of(low, 'task')}"
     else:
-        alone = f"; {100 * float((many == 1).mean()):.3g} % of the jobs have one task" if low == 1 else ""
-        tasks = f"a job has {low} to {high} tasks{alone}"
-    return f"a task is the part of a job on one node: {tasks}; a task uses at most {most or 'nothing'}"
+        single = f" ({100 * float((many == 1).mean()):.3g} % of the jobs: one)" if low == 1 else ""
+        tasks = f"a job has {low} to {high} tasks{single}"
+    return f"a task is the part of a job on one node; {tasks}, at most {most or '0 of each resource'} each"
 
 
 def _largest_sizes(jobs: Jobs) -> list[int]:

@@ -271,7 +271,7 @@ def test_nothing_to_bound_and_bad_grids() -> None:
     with pytest.raises(InvalidInput, match="of time > 0"):
         fluid.grid(1, 1, 3)
     able = Rates(np.ones((1, 1)), np.array([1]), np.array([1]))
-    with pytest.raises(InvalidInput, match="before the first border"):
+    with pytest.raises(InvalidInput, match="at or after the first border"):
         fluid.total_jct_bound(able, np.ones(1), np.array([-1.0]), fluid.grid(0, 1, 2))
     with pytest.raises(InvalidInput, match="finite number"):
         fluid.makespan_bound(able, np.array([np.inf]), np.zeros(1))

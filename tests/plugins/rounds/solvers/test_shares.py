@@ -244,8 +244,8 @@ def test_nobody_there_and_nobody_able() -> None:
         (np.ones((1, 2)), [1], [1], "expected 1 jobs x 1 types"),
         (-np.ones((1, 1)), [1], [1], "finite number >= 0"),
         (np.full((1, 1), np.nan), [1], [1], "finite number >= 0"),
-        (np.ones((1, 1)), [0], [1], "at least 1 GPU"),
-        (np.ones((1, 1)), [1], [-1], "fewer than 0"),
+        (np.ones((1, 1)), [0], [1], "at least 1 per job"),
+        (np.ones((1, 1)), [1], [-1], "at least 0 per type"),
     ],
 )
 def test_bad_rates_are_one_line(rate: np.ndarray, gpus: list[int], capacity: list[int], says: str) -> None:

@@ -129,9 +129,9 @@ def test_it_is_told_as_data_and_in_notebooks(fifo):
 @pytest.mark.parametrize(
     ("change", "options", "said"),
     [
-        ({}, {"pausing": "restart"}, "keep what they have done"),
+        ({}, {"pausing": "restart"}, "'none' or 'keep'"),
         ({}, {"usage": "drawn"}, "usage=demand"),
-        ({"failure_node": [0], "failure_from": [3], "failure_to": [5]}, {}, "no failures"),
+        ({"failure_node": [0], "failure_from": [3], "failure_to": [5]}, {}, "nodes do not fail"),
     ],
 )
 def test_worlds_without_parts_are_refused(change, options, said):
