@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-if TYPE_CHECKING:  # commands that compute nothing load no NumPy
+if TYPE_CHECKING:  # `--help` starts without NumPy
     import numpy.typing as npt
 
 #: Array of numbers or truth values whose entry type NumPy derives.

@@ -150,7 +150,7 @@ def test_wrong_parameters_are_refused():
     seen = snapshot(0, [({}, [((1,), {})])], nodes=[(1,)])
     for text, what in (
         ("mlf-c:rule=cp-sat", "expected a rule for snapshots"),
-        ("mlf-c:rule=mlf-c", "has no rule inside"),
+        ("mlf-c:rule=mlf-c", "without an inner rule"),
         ("mlf-c:options=all", "options: 'all'"),
         ("mlf-c:optstop=never", "optstop"),
         ("mlfs-h:options=all", "options"),
