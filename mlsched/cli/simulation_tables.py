@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -16,10 +17,17 @@ from mlsched.cli.simulation_windows import of_groups, of_windows
 from mlsched.core.aliases import Data
 from mlsched.core.brief import count_of, with_singulars
 from mlsched.core.gap import Gaps
+from mlsched.instances.traces.builder import DATES
+from mlsched.instances.traces.columns import POINTS
+from mlsched.instances.traces.values import TIMES
 from mlsched.simulation.nodes import called
 
 #: Assumption -> beginning of the source's clause with the same content.
 REPEATED_CLAUSES = {"pause cost": "a pause costs ", "movement": "movement=", "tick": "ticks of "}
+#: Beginning of the source's clause on errors of estimates: up to twice the share that it names.
+ERROR_CLAUSE = "estimates off by "
+#: A column of points in time in the source, with its unit, which dates lack.
+_POINT = re.compile(rf"\b((?:{'|'.join(POINTS)})=[^,;()]+) in (?:{'|'.join(TIMES)})\b")
 #: The source's clause, without its number, about jobs that request only resources without a capacity.
 UNSTATED_CLAUSE = "jobs that ask for nothing else left out"
 
@@ -46,19 +54,29 @@ def about(report: Report) -> list[str]:
     unit = f"; times in {unit_of(report)}" if ticks and len(report.scenarios) == 1 else ""
     simulated, logged = len(workload.submit), report.account.jobs if report.account else 0
     jobs = f"{simulated} of the log's {logged} jobs" if simulated < logged else count_of(simulated, "job")
-    lines = [with_singulars(_origin(workload.source, details[0]["assumed"])), f"{jobs} on {workload.cluster}{unit}"]
+    dated = getattr(workload, "clock", 0) >= DATES
+    origin = _origin(workload.source, details[0]["assumed"], dated=dated)
+    lines = [with_singulars(origin), f"{jobs} on {workload.cluster}{unit}"]
     lines += [f"rows: {with_singulars(sentence)}" for sentence in report.account.sentences()] if report.account else []
     return lines + _assumed(details)
 
 
-def _origin(source: str, assumed: Collection[str]) -> str:
-    """Return the source of a workload without the clauses that the lines on assumptions repeat."""
+def _origin(source: str, assumed: Collection[str], *, dated: bool) -> str:
+    """Return the source of a workload without the clauses that the lines on assumptions repeat.
+
+    dated: The points in time of the log are dates, not numbers.
+    """
     below = tuple(begin for name, begin in REPEATED_CLAUSES.items() if name in assumed)
-    return "; ".join(_rewritten(clause) for clause in source.split("; ") if not clause.startswith(below))
+    return "; ".join(_rewritten(clause, dated=dated) for clause in source.split("; ") if not clause.startswith(below))
 
 
-def _rewritten(clause: str) -> str:
+def _rewritten(clause: str, *, dated: bool) -> str:
     """Rewrite a clause of a source for readers; the source itself is hashed, so its words stay."""
+    if clause.startswith(ERROR_CLAUSE):
+        error = clause.removeprefix(ERROR_CLAUSE)
+        return "estimated running times are " + ("exact" if error == "0" else f"off by up to {200 * float(error):g} %")
+    if dated:
+        clause = _POINT.sub(r"\1 (dates)", clause)
     number, _, rest = clause.partition(" ")
     if rest != UNSTATED_CLAUSE:
         return clause

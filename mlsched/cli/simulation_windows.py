@@ -25,8 +25,8 @@ COMPARED_MEASURES = (
 #: Measures of groups, and number of printed groups per grouping; files have all groups.
 OF_GROUPS, MAX_GROUPS = ("mean waiting", "waiting p95", "mean bounded slowdown"), 20
 WINDOW_NOTE = (
-    "Counted are the jobs that were submitted in the window; those before and after it run as well, and are in their "
-    "way. Utilisation and queue are means over the window's time."
+    "Counted are the jobs that were submitted in the window; other jobs also run and use nodes, but are not counted. "
+    "Utilisation and queue are means over the window's time."
 )
 INTERVAL_NOTE = (
     "Intervals: 95 %, Student's t over the windows. Windows that follow each other share a queue: take them much "

@@ -141,7 +141,6 @@ def _render(worst_losses: Losses, count: int) -> list[RenderableType]:
         return [f"none of {count_of(count, 'instance')} has a feasible plan"]
     first = worst_losses[0]
     rows = [[loss.name, *loss.worded, loss.best.status, str(loss.gap)] for loss in worst_losses]
-    title = (
-        f"{first.result.solver}: {first.result.objective} [{first.result.unit}], worst of {count_of(count, 'instance')}"
-    )
+    which = f"{len(worst_losses)} worst of {count_of(count, 'instance')}"
+    title = f"{first.result.solver}: {first.result.objective} [{first.result.unit}], {which}"
     return [table(title, ["instance", "value", first.best.solver, "which is", "gap"], rows)]

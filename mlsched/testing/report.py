@@ -69,8 +69,7 @@ class Report:
     outcomes: Mapping[str, Outcome]
 
     def __repr__(self) -> str:
-        failed = ", ".join(name for name, outcome in self.outcomes.items() if outcome.status == "failed")
-        return short_repr(self, f"{self.scheduler} on {self.problem}", str(self), f"fails {failed}" if failed else None)
+        return short_repr(self, f"{self.scheduler} on {self.problem}", self._statistics, self._failing or None)
 
     def _repr_html_(self) -> str:
         """Show every check and the gaps in a notebook."""
@@ -85,7 +84,18 @@ class Report:
         return tuple(c for c in examples if c is not None)
 
     def __str__(self) -> str:
-        """Summarise in one line: number of instances, share of optima, and gaps."""
+        """Summarise in one line: failed checks, if any, number of instances, share of optima, and gaps."""
+        return "; ".join(filter(None, (self._failing, self._statistics)))
+
+    @property
+    def _failing(self) -> str:
+        """Name the checks that failed; "" if none did."""
+        failed = ", ".join(name for name, outcome in self.outcomes.items() if outcome.status == "failed")
+        return f"fails {failed}" if failed else ""
+
+    @property
+    def _statistics(self) -> str:
+        """Count the instances, and summarise the gaps."""
         if self.gaps.optimal is None:
             return count_of(self.instances, "instance")
         return f"{count_of(self.instances, 'instance')}: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"

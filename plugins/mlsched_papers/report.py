@@ -201,7 +201,12 @@ class Report:
             for claim in self.claims
             if claim.name == self.paper.headline and claim.name in self.outcomes
         ]
-        return [*words, f"Why not more: {self.paper.why}", f"Condition: {self.paper.condition}", self.summary]
+        return [
+            *words,
+            f"Why claims fail or stay open: {self.paper.why}",
+            f"Condition: {self.paper.condition}",
+            self.summary,
+        ]
 
     def only(self, text: str) -> Report:
         """Return a report without tables and figures, with the claims that have `text` in their name or words.

@@ -47,6 +47,15 @@ def rules(tmp_path, monkeypatch):
     return "own_rules_for_this_test"
 
 
+def test_dates_and_errors_of_estimates_are_named(cli, tmp_path):
+    log = tmp_path / "dates.csv"
+    log.write_text("when;took_min;gpus\n2024-01-01 10:00:00;30;1\n2024-01-01 10:05:00;10;2\n")
+    words = ("--trace", log, "--read", "submit=when,duration=took_min", "--cluster", "1x(8gpu)", "--set", "error=0.1")
+    found = cli("simulate", "fifo", *words)
+    assert "own log: submit=when (dates), duration=took_min in min; by their names: gpus=gpus" in found.out
+    assert "; estimated running times are off by up to 20 %; " in found.out
+
+
 def test_a_log_and_a_rule_in_one_command(cli, log, nodes, rules, tmp_path):
     target, picture = tmp_path / "jobs.csv", tmp_path / "runs.png"
     own = f"{rules}:latest_first"
@@ -56,6 +65,7 @@ def test_a_log_and_a_rule_in_one_command(cli, log, nodes, rules, tmp_path):
     assert "6 jobs on 2x(8 gpu); times in minutes" in found.out
     assert "utilisation gpu " in found.out
     assert "own log: submit=when in s, duration=took in min, gpus=cards, user=who" in found.out
+    assert "; estimated running times are exact; " in found.out
     assert "every run passed the independent replay check" in found.out
     assert found.err.count("\n") == 1, "each note once, whatever the number of policies"
     assert found.err.startswith(

@@ -32,7 +32,7 @@ def test_a_window_is_said_and_counts_its_jobs_alone(cli, log):
     found = cli("simulate", "fifo", "srpt", "--trace", log, *CLUSTER, "--from", "1d", "--to", "6d")
     assert found.status == 0
     assert "window: from 1 d to 6 d; 120 of 192 jobs are counted" in found.out
-    assert "those before and after it run as well" in found.out
+    assert "other jobs also run and use nodes, but are not counted" in found.out
     assert "whole run: total_jct above its bound" in found.out
     assert "rows: 192 rows read, 192 jobs, 0 skipped." in found.out
     for figure in ("mean waiting, ", "waiting p99, ", "mean bounded slowdown", "area-weighted response, ", "queue"):

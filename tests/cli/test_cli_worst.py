@@ -15,7 +15,7 @@ def test_it_names_shows_and_writes_the_worst(cli, tmp_path):
         assert mlsched.load(tmp_path / "out" / f"{place}.rand.json").sort_key == loss.result.sort_key
         assert mlsched.load(tmp_path / "out" / f"{place}.brute-force.json").sort_key == loss.best.sort_key
     shown = cli(*call).out
-    assert "worst of 6 instances" in shown
+    assert "3 worst of 6 instances" in shown
     assert f"{losses[0].name}" in shown
 
 

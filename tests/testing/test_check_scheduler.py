@@ -186,6 +186,8 @@ def test_all_failures_at_once():
     report = check_scheduler(careless, "workers", examples=12, raise_failures=False)
     assert {c.check for c in report.failures} == {"feasible", "untouched", "runs"}
     assert {report.outcomes[name].status for name in ("feasible", "untouched", "runs")} == {"failed"}
+    failing = str(report).partition("; ")[0].removeprefix("fails ").split(", ")
+    assert sorted(failing) == ["feasible", "runs", "untouched"], "print() shows the failures first"
 
 
 def test_runs_alone(tmp_path):

@@ -39,16 +39,7 @@ Key = Any
 
 
 class Job(Protocol):
-    """The facts about a job that a key may use. Times are in ticks since the start of the log, lengths in ticks.
-
-    `tick_seconds`: length of a tick, 0 if it is not stated. `gpus`: GPUs of all tasks together, 0 if the cluster
-    counts none. `share_units`: dominant shares of all tasks, in whole units. `remaining`: estimated ticks that the job
-    still runs; `remaining_work`: the same, times the share units of its tasks. `executed`: ticks in which it ran;
-    `idle_since`: since when no task of it runs (now, if one does). `gpu_seconds`: attained service; `gpu_rate`: its
-    growth per tick while the job runs; `gpu_ticks`: attained service in units of the resource that counts GPUs, times
-    ticks; `gpu_second`: GPU-seconds of one of these. `iterations_left`: whole iterations, the one under way included.
-    `pause_cost`: ticks without progress after a pause. `time_limit`: the running time that its user stated, 0 if none.
-    """
+    """The facts about a job that a key may use, as the docstring of `order` lists them."""
 
     number: int
     now: int
@@ -281,7 +272,7 @@ _FACTS: dict[str, Callable[[Facts], Any]] = {
 def unknown(name: str) -> AttributeError:
     """Return the error about a fact that jobs do not have."""
     names = sorted(Job.__annotations__)
-    return AttributeError(f"job.{name}: unknown fact{did_you_mean(name, names)}; there are {', '.join(names[:8])}, ...")
+    return AttributeError(f"job.{name}: unknown fact{did_you_mean(name, names)}; there are {', '.join(names)}")
 
 
 class SnapshotJob:
@@ -306,13 +297,27 @@ def by_order(snapshot: Snapshot, *, rng: np.random.Generator, key: Any) -> Round
 def order(
     key: Callable[[Any], Key] | None = None, *, strict: bool = False, preempts: bool = False, ages: bool = False
 ) -> Any:
-    """Declare a function that returns a job's key a scheduler: jobs are served by their keys, the smallest first.
+    """Turn a function that returns a job's key into a scheduler: jobs are served by their keys, the smallest first.
 
     `mlsched.simulate(workload, my_key)` and `mlsched simulate my_rules:my_key` run it over logs at the speed of the
     built-in rules. A gang starts as a whole; nodes are chosen as by all list rules. Equal keys: the earlier arrival.
 
+    Facts of a job (times are in ticks since the start of the log, lengths in ticks):
+
+    - `number`, `user`, `priority`: of the job; `now`: time of the decision; `tick_seconds`: length of a tick, 0 if not
+      stated.
+    - `arrival`; `deadline`; `first_start`: time of its first start, -1 before; `runs`: whether it runs now.
+    - `tasks`: number of its tasks; `gpus`: GPUs of all tasks together, 0 if the cluster counts none; `share_units`:
+      dominant shares of all tasks, in whole units.
+    - `time_limit`: running time that its user stated, 0 if none; `pause_cost`: ticks without progress after a pause.
+    - `remaining`: estimated ticks that it still runs; `remaining_work`: the same, times the share units of its tasks.
+    - `executed`: ticks in which it ran; `idle_since`: since when no task of it runs (now, if one does).
+    - `finished`: whole iterations done; `iterations_left`: the other ones, the one under way included.
+    - `gpu_seconds`: attained service; `gpu_rate`: its growth per tick while the job runs; `gpu_ticks`: attained service
+      in units of the resource that counts GPUs, times ticks; `gpu_second`: GPU-seconds of one of these.
+
     Args:
-        key: the function `(job) -> number or tuple`. Its facts: see `mlsched.heuristics.taskgraph._order.Job`.
+        key: the function `(job) -> number or tuple` of the facts of a job, see below.
         strict: a job without room blocks all behind it; otherwise later jobs may pass.
         preempts: jobs that run are preempted by jobs before them. The simulation lets runs pause, unless options say
             otherwise.

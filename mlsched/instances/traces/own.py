@@ -298,5 +298,5 @@ class _Reader:
         if "user" not in self.columns:
             notes.append("The log has no users: all jobs are one user's.")
         if self.times["submit"].kind == "a time of day":
-            notes.append("Times have no zone: a change of clocks is in them.")
+            notes.append("Times have no zone, so they are off by an hour across a change to or from summer time.")
         return notes

@@ -212,6 +212,13 @@ def _detect_format(text: Text) -> TraceFormat | None:
         text.fail(
             "is not the header of a known log format",
             "name the columns: --read submit=COLUMN,duration=COLUMN,gpus=COLUMN (without a header: "
-            f"header=no,submit=#1,...); it begins with {shown(text.head.rstrip(), 40)}",
+            f"header=no,submit=#1,...); it begins with {shown(text.head.rstrip(), 40)}{_detected(text)}",
         )
     return _FORMATS[name]
+
+
+def _detected(text: Text) -> str:
+    """Name the separator that was detected, if it is not a comma."""
+    separator = separator_of(text)
+    name = next(name for name, value in SEPARATORS.items() if value == separator)
+    return "" if separator == "," else f" (detected: separator={name})"

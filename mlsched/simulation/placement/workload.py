@@ -46,15 +46,35 @@ class Workload(Record):
     types: tuple[str, ...] = labels("types", doc="names of the types of job (models)")
     pressures: tuple[str, ...] = labels("pressures", doc="names of what the linear and quadratic models look at")
     server_capacity: IntArray = array("servers", "resources", doc="capacity of each server")
-    sigma_worker: IntArray = array("types", "types", high=MOST_SLOWDOWN, doc="1e-6, on row by a worker of column")
-    sigma_ps: IntArray = array("types", "types", high=MOST_SLOWDOWN, doc="1e-6, on row by a PS of column")
+    sigma_worker: IntArray = array(
+        "types",
+        "types",
+        high=MOST_SLOWDOWN,
+        doc="slowdown of a job of the row's type, caused by one worker of the column's type, in millionths",
+    )
+    sigma_ps: IntArray = array(
+        "types",
+        "types",
+        high=MOST_SLOWDOWN,
+        doc="slowdown of a job of the row's type, caused by one PS of the column's type, in millionths",
+    )
     apart: IntArray = array("types", "types", high=1, doc="1: jobs of these types never share a server; symmetric")
     use_worker: IntArray = array("types", "pressures", high=MOST_USE, doc="use by a worker, 1e-3 of a server")
     use_ps: IntArray = array("types", "pressures", high=MOST_USE, doc="use by a PS, 1e-3 of a server")
-    linear: IntArray = array("types", "pressures", high=MOST_SLOWDOWN, doc="1e-6 for each whole server in use")
-    quadratic: IntArray = array("types", "pressures", "pressures", high=MOST_SLOWDOWN, doc="1e-6, likewise squared")
-    rho_ps: IntArray = array("types", high=MOST_SLOWDOWN, doc="1e-6 when all PSs are elsewhere")
-    rho_worker: IntArray = array("types", high=MOST_SLOWDOWN, doc="1e-6 when all other workers are (all-reduce)")
+    linear: IntArray = array(
+        "types", "pressures", high=MOST_SLOWDOWN, doc="slowdown per whole server that other jobs use, in millionths"
+    )
+    quadratic: IntArray = array(
+        "types",
+        "pressures",
+        "pressures",
+        high=MOST_SLOWDOWN,
+        doc="slowdown per product of two such uses, in millionths",
+    )
+    rho_ps: IntArray = array("types", high=MOST_SLOWDOWN, doc="slowdown if all PSs are elsewhere, in millionths")
+    rho_worker: IntArray = array(
+        "types", high=MOST_SLOWDOWN, doc="slowdown if all other workers are elsewhere (all-reduce), in millionths"
+    )
     submit: IntArray = array("jobs", doc="submission time, s, never falling")
     job_type: IntArray = array("jobs", doc="type of each job")
     job_speed: IntArray = array("jobs", low=1, high=10**9, doc="K of each job, 1e-6 of the job per interval")

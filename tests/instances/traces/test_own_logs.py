@@ -60,7 +60,7 @@ def test_starts_and_ends_make_a_duration(write):
     text = "submit,start,end,gpus\n2024-01-01 10:00:00,2024-01-01T10:01:00,2024-01-01 10:01:30.5,1\n"
     trace = read_trace(write(text))
     assert trace.duration_ms.tolist() == [30_500]
-    assert "Times have no zone: a change of clocks is in them." in trace.notes
+    assert "Times have no zone, so they are off by an hour across a change to or from summer time." in trace.notes
     zones = "submit,start,end,gpus\n2024-01-01 10:00:00Z,2024-01-01 12:00:00+01:00,2024-01-01 12:00:07+01:00,1\n"
     assert read_trace(write(zones)).duration_ms.tolist() == [7000]
 

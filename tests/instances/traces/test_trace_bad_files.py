@@ -61,6 +61,7 @@ BAD_TEXTS = {
         "a,b\n1,2\n",
         "line 1: is not the header of a known log format; name the columns: --read submit=COLUMN,duration=C",
     ),
+    "semicolons": ("a;b\n1;2\n", "it begins with 'a;b' (detected: separator=semicolon)"),
     "not csv": ('"a"b\n', "line 1: is not the header of a known log format"),
     "json object": ('{"a": 1}', "not the header of a known log format"),
     "no rows": (HELIOS, "line 1: the file has no jobs; give a file with rows"),

@@ -123,7 +123,7 @@ def test_a_summary_counts_the_verdicts_and_stands_on_top():
 def test_the_papers_paragraph_comes_first_and_then_a_line_per_claim():
     text = lines(dataclasses.replace(REPORT, paper=PAPER), 80)
     first, second = text.index("Sched (Venue 2020): which job runs."), text.index("Headline: it is small (Section 1)")
-    third, fourth = text.index("Why not more: Jobs wait."), text.index("Condition: Nodes are free.")
+    third, fourth = text.index("Why claims fail or stay open: Jobs wait."), text.index("Condition: Nodes are free.")
     assert first < second < third < fourth < text.index("2 claims about the scheduler: 1 holds, 1 does not.")
     of_claims = [line.split() for line in text.splitlines() if "it is" in line and "Headline" not in line]
     assert [" ".join(words) for words in of_claims] == ["holds 100 % it is large", "does not hold 100 % it is small"]

@@ -338,4 +338,7 @@ def _record_counts(state: State, by_kind: k8s.Objects, snapshot: Snapshot) -> No
     checks = {name for queue in snapshot.queues.values() for name in queue.checks}
     for name in sorted(checks):
         state.assume(f"admission check {name}: taken to pass")
-    state.assume("memory of Kueue: flavors are tried from the first on, and no preemptor keeps its turn as the head")
+    state.assume(
+        "Kueue's internal state is not in the file: assumed are flavors tried from the first, and no job with a "
+        "reserved turn"
+    )

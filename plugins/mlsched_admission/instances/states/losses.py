@@ -69,7 +69,10 @@ class Losses:
             return
         for unit, devices in there:
             unit.lost = min(-(-devices * MINUTE // 1000), EXACT)
-        self._state.assume(f"lost work: no start is before the moment of the state, so each counts {MINUTE} s")
+        self._state.assume(
+            "lost work: start times are missing, or not before the moment of the state; each unit counts "
+            f"{MINUTE} s per {self.counted}"
+        )
 
 
 def different_times(seconds: int) -> str:

@@ -11,6 +11,7 @@ from jobs_examples import jobs_of
 
 import mlsched
 from mlsched.core.errors import InvalidInput, SolverError, Stuck
+from mlsched.heuristics.taskgraph._order import Job, unknown
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched.simulation.taskgraph.iterations.engine import serves
 from mlsched.simulation.taskgraph.iterations.fits import never_start
@@ -150,6 +151,9 @@ def test_what_a_key_returns_and_raises_is_checked():
             mlsched.simulate(load, nothing, record=record)
         with pytest.raises(SolverError, match=r"misspelt: .* job.length: unknown fact"):
             mlsched.simulate(load, misspelt, record=record)
+    facts = set(Job.__annotations__)
+    assert set(str(unknown("length")).partition("there are ")[2].split(", ")) == facts
+    assert all(f"`{fact}`" in str(mlsched.order.__doc__) for fact in facts)
     with pytest.raises(InvalidInput, match="order: 3, expected a function of a job"):
         mlsched.order(3)
     with pytest.raises(InvalidInput, match="nothing: is an order of jobs, expected a scheduler of preemption"):
