@@ -366,7 +366,7 @@ def of_papers(docs: Path = DOCS) -> str:
         short, _, venue = paper.name.partition(" ")
         words = (
             f"**[{short}]({name}.md)** {venue}: {paper.question}. *Headline:* {text[0].upper()}"
-            f"{text[1:]}: **`{verdict}`**. *Why claims fail or stay open:* {paper.why} *Condition:* {paper.condition}"
+            f"{text[1:]}: **`{verdict}`**. *Why claims fail:* {paper.why} *Condition:* {paper.condition}"
         )
         parts.append("\n".join(textwrap.wrap(words, 120, break_long_words=False, break_on_hyphens=False)))
     return "\n\n".join(parts) + "\n"
