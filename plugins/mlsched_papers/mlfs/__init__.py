@@ -82,8 +82,8 @@ PAPER = Paper(
     question="where and when each task runs",
     headline="first-jct",
     why=(
-        "Five workloads leave many claims undecided. Three printed improvements are out of reach for any scheduler "
-        "in this simulator."
+        "Five workloads at the lower load leave claims undecided. Three printed improvements are out of reach for any "
+        "scheduler in this simulator."
     ),
     condition=("Baselines are as the paper describes them. A Graphene that preempts is ahead of MLF-H."),
 )
