@@ -304,7 +304,7 @@ def _constant_options(options: dict[str, Any], params: dict[str, Any]) -> dict[s
 
 
 def _main_program() -> tuple[str, bool]:
-    """Return the main program, as a module's name or a file's, in which its definitions are found."""
+    """Return where the main program is defined: (name of the module, True) or (path of the file, False)."""
     main = sys.modules["__main__"]
     if getattr(main, "__spec__", None) is not None:
         return str(main.__spec__.name), True  # type: ignore[union-attr]

@@ -73,7 +73,7 @@ def demand(problem: Choices, price: int) -> IntArray:
 def clearing_price(problem: Choices) -> tuple[int, IntArray]:
     """Return the lowest integer price at which the demand fits into the room, and that demand.
 
-    If large values limit the prices, the demand may exceed the room at all prices: then it is 0 for every job.
+    If the demand exceeds the room even at the dearest price, the result is that price and a demand of 0 for every job.
     """
     low, high = -1, problem.dearest
     purchase = demand(problem, high)

@@ -78,7 +78,7 @@ def _shortest_prefixes(room: Room, demand: IntArray) -> list[IntArray]:
 
 
 def _needed_victims(room: Room, demand: IntArray, taken: IntArray) -> list[int]:
-    """Return the jobs `taken` on one node without the unneeded jobs, the largest score spared first."""
+    """Return the victims needed among `taken`, all on one node; the others are spared, largest score first."""
     instance = room.instance
     spare = room.free[instance.job_node[taken[0]]] + instance.job_demand[taken].sum(axis=0) - demand
     needed_jobs = []

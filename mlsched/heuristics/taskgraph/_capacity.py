@@ -80,7 +80,7 @@ class Shape:
         self.equal = bool(self.asked) and all(need == self.need for need in self.needs)
 
     def no_less_than(self, other: Shape) -> bool:
-        """Return if this shape cannot fit because the other, of equal tasks, did not fit."""
+        """Return whether this shape cannot fit because `other`, with tasks no larger than its tasks, did not."""
         if self.group != other.group or not self.need or any(map(operator.lt, self.rows[0], other.rows[0])):
             return False
         return other.count == 1 or (self.equal and self.count >= other.count)

@@ -306,6 +306,7 @@ class _Placing:
         return result
 
     def hopeful(self, units: list[int], failed: int) -> list[int]:
+        """Return the units that run, or that may fit although the first task of `failed` did not."""
         others, runs, head = np.array(units, dtype=np.int64), self._units.runs, self._units.head
         hopeless = ~runs[others] & self._placer.as_hopeless(int(head[failed]), head[others])
         result: list[int] = others[~hopeless].tolist()

@@ -79,7 +79,7 @@ class Pieces:
         return float((self.weight * (self.release - self.arrival[self.job] + self.after)).sum())
 
     def with_gangs(self) -> Pieces:
-        """Return the pieces with their used resources, and `halves` of the entire cluster as further ones.
+        """Return the pieces with the resources in use, and `halves` of the entire cluster as further resources.
 
         At most one of two pieces with more than half of the cluster can run at a time.
         """

@@ -66,7 +66,7 @@ class Forecaster:
     def _predict_losses(
         self, jobs: IntArray, iterations_seen: IntArray
     ) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
-        """Return functions of the predicted loss at any iterations, and the final one, in the jobs' units."""
+        """Return a function that predicts losses at iterations, and the final losses, in the jobs' units."""
         if self.options.information == "oracle":
             return lambda k: self._true_losses(jobs, k), self.workload.lowest[jobs] / NANO
         window = self._latest_losses(jobs, iterations_seen)

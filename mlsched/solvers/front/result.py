@@ -124,7 +124,7 @@ class Front:
     def evidence(self) -> Evidence:
         """Return the evidence that points are non-dominated, and that all points outside the open boxes are known.
 
-        Sub-problems of one engine ("unconfirmed"), all of which another engine may have proved again ("confirmed").
+        "unconfirmed": one engine proved the sub-problems. "confirmed": another engine proved all of them again.
         """
         return "unconfirmed" if self.confirmed_by is None else "confirmed"
 

@@ -166,7 +166,7 @@ class Stated:
                 self.formula.at_least("rule 5: who may evict whom", [*((1, s) for s in by), (-1, x)], 0)
 
     def _state_gangs(self) -> list[tuple[int, int]]:
-        """State rule 6; return (variable, units) of each gang of several units: 1 if all are evicted."""
+        """State rule 6; return (variable, number of units) of each gang of several; 1 only if all are evicted."""
         instance, formula = self.instance, self.formula
         pods = Counter(instance.pod_unit.tolist())
         members: dict[int, list[int]] = defaultdict(list)

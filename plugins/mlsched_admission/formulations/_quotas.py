@@ -199,7 +199,7 @@ class QuotaRows:
         return self._beyond[q, f, u]
 
     def _at_most_positive(self, part: Sum, *name: int) -> Sum:
-        """Return a lower limit on max(0, part)."""
+        """Return a sum that is at most max(0, part), and may reach it."""
         if not any(part.terms.values()):
             return Sum(constant=max(0, part.constant))
         if (largest := self.program.largest_value(part)) <= 0:

@@ -253,7 +253,7 @@ class PlacementEnv(InstanceEnv):
         return np.clip(np.concatenate([servers.ravel(), task]), 0, 10).astype(np.float32)
 
     def _interference(self, inst: Instance, kind: int) -> tuple[FloatArray, FloatArray]:
-        """Return, per server, the slowdown of a job of a kind by the tasks there, and theirs by its worker."""
+        """Return, per server, the slowdown of a job of this kind, and that of all jobs there by one worker of it."""
         kinds = np.concatenate([inst.run_type, np.delete(inst.job_type, self._job)])
         workers = np.concatenate([inst.run_workers, np.delete(self._workers, self._job, axis=0)])
         ps = np.concatenate([inst.run_ps, np.delete(self._ps, self._job, axis=0)])

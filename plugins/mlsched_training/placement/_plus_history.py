@@ -83,7 +83,7 @@ def _rows_of_history(
 
 
 def _row_on_server(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Array:
-    """Return workers and PSs of other jobs by type, and the network terms, of job a on server s."""
+    """Return the row of job a on server s: other jobs' workers, then PSs, by type; then its network terms."""
     others = np.arange(len(kinds)) != a
     row = np.zeros(2 * count + 2)
     np.add.at(row, kinds[others], w[others, s])

@@ -74,7 +74,7 @@ class IterationWorld(Placements):
         return None
 
     def at_rest(self, limit: float) -> bool:
-        """Check that tasks do not wait, and all nodes are used within a share of their capacity."""
+        """Check that no task waits, no node is down, and use is at most the share `limit` of each capacity."""
         if self._waiting or any(self._down) or self.usage is None:
             return False
         return not self.usage.beyond(limit, self.now)

@@ -72,7 +72,7 @@ def nominate(snapshot: Snapshot, workload: Workload, pinned: Pinned | None = Non
 
 
 def nomination_of(snapshot: Snapshot, workload: Workload) -> Entry:
-    """Return `nominate` of a workload on the snapshot as it was read."""
+    """Return the nomination of a workload, kept in `snapshot.known`: valid only if the snapshot is as read."""
     if workload.name not in snapshot.known:
         snapshot.known[workload.name] = nominate(snapshot, workload)
     nomination: Entry = snapshot.known[workload.name]

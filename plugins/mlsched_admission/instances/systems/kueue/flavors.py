@@ -273,7 +273,10 @@ def _record_flavors(
 
 
 def topology_units(snapshot: Snapshot, queue: Queue, workload: Workload, assignment: Assignment) -> list[Unit]:
-    """Return the podsets that need a placement, with their requests per pod."""
+    """Return the groups of podsets that need a placement, with their requests per pod.
+
+    Without an explicit request for a topology, only podsets of queues whose flavors all have one need it.
+    """
     if not snapshot.config.feature_enabled("TopologyAwareScheduling", True):
         return []
     units = []
