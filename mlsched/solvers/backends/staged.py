@@ -68,7 +68,7 @@ class Run(Protocol):
 def minimise_terms(
     run: Run, formulation: Formulation, objective: str, sense: Sense, better_than: int | None = None
 ) -> Outcome:
-    """Minimise or maximise an objective, its terms one after another; with `better_than`, only over plans with a better value."""
+    """Optimise an objective, one term after another; with `better_than`, only over plans with a better value."""
     sign = 1 if sense == "min" else -1
     terms = formulation.objectives[objective]
     # Pyomo folds an empty sum into a plain number: such a term is a constant.
