@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from compiled_runs import skip_without_compiled
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,6 @@ from mlsched_training.trainer import CHECKPOINT, checkpoint_of
 torch = pytest.importorskip("torch")
 from mlsched.simulation.workers.phase import Phase  # noqa: E402
 from mlsched_training._recipe import Validation  # noqa: E402
-from mlsched_training.workers import _plus_runs  # noqa: E402
 from mlsched_training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
 from mlsched_training.workers._rewards import Account, has_settled  # noqa: E402
 from mlsched_training.workers._sequences import TRAINING, VALIDATION, sequence_of_seed  # noqa: E402
@@ -38,15 +38,9 @@ SMALL = {"chic": CHIC, "chic-pair": CHIC, "chic-plus": PLUS, "mlf-rl": MLF_RL, "
 SMALL |= {"mlf-rl-plus": EVOLUTION}
 
 
-def needs_compiled(policy):
-    """Skip a test of Chic-plus' evolution if there is no compiled code."""
-    if policy == "chic-plus" and _plus_runs.compiled_function() is None:
-        pytest.skip("installed without a C compiler: there are no compiled runs")
-
-
 @pytest.mark.parametrize("policy", sorted(SMALL))
 def test_the_same_seed_gives_the_same_bytes_and_so_it_does_resumed(tmp_path, policy):
-    needs_compiled(policy)
+    skip_without_compiled(policy)
     sizes = SMALL[policy] | {"every": 1}
     whole, parts, other = (tmp_path / f"{name}.safetensors" for name in ("whole", "parts", "other"))
     train(policy, iterations=2, seed=3, output=whole, **sizes)

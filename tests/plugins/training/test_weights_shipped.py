@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from compiled_runs import skip_without_compiled
 from draws import THOROUGH
 
 import mlsched.learned
@@ -25,6 +26,7 @@ SLOW = ("harmony-plus", "harmony-reward", "mlf-rl", "mlf-rl-iteration", "mlf-rl-
     ids=lambda f: f.stem,
 )
 def test_the_card_has_the_score_of_this_version(file):
+    skip_without_compiled(file.stem)
     weights = w.read(file)
     scores, result = weights.card["scores"], revalidate(weights)
     assert result.score == pytest.approx(scores["validation"], rel=1e-5), "run tools/make_cards.py, or train again"

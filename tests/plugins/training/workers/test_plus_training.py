@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compiled_runs import needs_compiled
 
 import mlsched
 from mlsched.core.errors import InvalidInput
@@ -24,9 +25,6 @@ torch = pytest.importorskip("torch")
 from mlsched_training._torch import repeatable_numbers  # noqa: E402
 from mlsched_training.workers._plus import JobWeights, PlusParams  # noqa: E402
 
-needs_compiled = pytest.mark.skipif(
-    _plus_runs.compiled_function() is None, reason="installed without a C compiler: there are no compiled runs"
-)
 SMALL = {"questions": 25, "steps": 150, "share": 0.05, "largest": 1.0}
 
 
