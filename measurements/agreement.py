@@ -70,7 +70,7 @@ def questions() -> Iterator[tuple[str, dict[str, Any], int, str]]:
 
 
 def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[str, Any] | None:
-    """The line of one question: what every engine proves, or why it says nothing; None where a seed draws no instance.
+    """Return the line of one question: each engine's proof or its reason to end without one; None without an instance.
 
     Some draws do not hold what is asked for: two nodes may be full after six jobs.
     """
@@ -91,7 +91,7 @@ def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[
 
 
 def agree(said: dict[str, Any]) -> bool:
-    """Whether all who claim a proof claim the same one; an error is no agreement."""
+    """Return whether all proofs agree; an error counts as disagreement."""
     claims = {json.dumps(v) for v in said.values() if isinstance(v, int) or v == "infeasible"}
     return len(claims) <= 1 and not any(isinstance(v, str) and "Error" in v for v in said.values())
 

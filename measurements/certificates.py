@@ -30,7 +30,7 @@ CASES += ("preemption:single", "preemption:surge", "preemption:paper")
 
 
 def certified(problem: str, preset: str, seed: int, objective: str, seconds: float) -> dict[str, Any]:
-    """Seconds and sizes of one certificate, or why there is none."""
+    """Return the seconds and sizes of one certificate, or the reason why it is missing."""
     instance = mlsched.generate(problem, preset=preset, seed=seed)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "certificate"

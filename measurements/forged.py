@@ -42,7 +42,7 @@ POINTS = ("total_jct", "makespan")
 
 
 def serve(limit: float) -> None:
-    """Check each folder whose name, and log, come in a line, and say in a line what came of it."""
+    """Read a folder and a log per line, check the folder, and print the result in a line."""
     from mlsched.cli.main import run
 
     for line in sys.stdin:
@@ -63,7 +63,7 @@ def checker(limit: float) -> subprocess.Popen[str]:
 
 
 def asked(process: subprocess.Popen[str], call: list[str]) -> Any:
-    """What the process says of a folder."""
+    """Return the result that the process prints for a folder."""
     to: IO[str] | None = process.stdin
     assert to is not None
     assert process.stdout is not None

@@ -76,7 +76,7 @@ def better(instance: Any, objective: str, best: int, by: int) -> int:
 
 
 def beyond(instance: Any, objective: str, bound: int, best: int) -> bool:
-    """Whether a bound says that the optimum is no plan's value."""
+    """Return whether a bound excludes the optimum."""
     return bound > best if instance.objective(objective).sense == "min" else bound < best
 
 

@@ -31,7 +31,7 @@ PRESETS = ["six-tight", "six-replicas", "eight-tight", "eight-replicas", "ten-lo
 
 
 def certified(preset: str, seed: int, objectives: Sequence[str], seconds: float) -> dict[str, Any] | None:
-    """What is certified of an instance's front, with CPU seconds and size; None where there is no point."""
+    """Return the certified gaps of an instance's front, with CPU seconds and size; None for a front without points."""
     instance = mlsched.generate("taskgraph", preset=preset, seed=seed)
     front = mlsched.pareto(instance, list(objectives), time_limit=seconds)
     if not front.plans:
@@ -53,7 +53,7 @@ def certified(preset: str, seed: int, objectives: Sequence[str], seconds: float)
 
 
 def largest(fronts: Sequence[Sequence[Gap]]) -> list[str]:
-    """Of the largest gap of each front, the mean, and none is larger: rounded up, with those that are no shares."""
+    """Return the mean and the maximum of the fronts' largest gaps, rounded up; gaps without a share as differences."""
     shares = [max(gap.share or 0.0 for gap in gaps) for gaps in fronts]
     others = [gap for gaps in fronts for gap in gaps if gap.share is None and gap.difference]
     most = [format_percentage(max(shares), up=True)]

@@ -5,10 +5,10 @@
 DIR holds POLICY-SEED.safetensors files as `mlsched train POLICY` writes them; without it, the weights that come with
 mlsched are measured. Six servers of the paper's testbed, arrivals evenly over time, pairwise interference. Prints one
 JSON document with two tables. "curves": the validations of every training, its score before it began as iteration 0.
-"policies": the average completion time in intervals; by how many percent it is above (below: negative)
-that of random placement, of itself before training (the same network as it was initialised), of LIF by the increase
-(the strongest reading of the paper's baselines), and of exact placement at every interval within a deterministic limit,
-on the same workload; and the CPU time of a decision.
+"policies": the average completion time in intervals, its difference in percent (negative: shorter) to other
+policies on the same workload, and the CPU time of a decision. The others are random placement, the network before
+training, LIF by the increase (the strongest interpretation of the paper's baselines), and exact placement at every
+interval within a deterministic limit.
 Intervals: 95 %, Student's t over workloads; the row of several training seeds has its interval over seeds. Every run
 passes its replay check.
 """

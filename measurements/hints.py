@@ -55,7 +55,7 @@ SLACK = 0.01
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """One draw and what came of it; ratio: of the value to the one without the hint, below 1 where it is better."""
+    """One draw and its result; ratio: its value over the value without the hint, below 1 if the hint helps."""
 
     problem: str
     preset: str

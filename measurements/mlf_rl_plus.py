@@ -100,7 +100,7 @@ def curves(folder: Path | None) -> dict[str, Any]:
 
 
 def anew() -> dict[str, Any]:
-    """The learning curve of MLF-RL where every iteration queues anew: what it reached on validation workloads."""
+    """Return the learning curve of MLF-RL with `queueing=iteration`: its scores on validation workloads."""
     curve = [entry for entry in trained_weights("", "iteration").card["curve"] if "validation_reward" in entry]
     rows = [
         [

@@ -76,7 +76,7 @@ def in_hindsight(batch: Clusters, weights: Any, pause: float, rounds: int) -> An
 
 
 def table(x: float, grid: g.Grid, text: str, weights: Any, rounds: int) -> dict[str, Any]:
-    """A row a world."""
+    """Return one row per world."""
     seeds = range(grid.seeds)
     loads = [workload(grid, x, seed) for seed in seeds]
     found: dict[str, Any] = {

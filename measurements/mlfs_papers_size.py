@@ -6,7 +6,7 @@ What `mlsched reproduce mlfs --papers-size --seeds 1 --load 2 --load 3` runs whe
 scheduler at a load at a time; of other interpretations, and of preemptive SRPT and the lower bound, nothing is run. DIR
 keeps a file for each: a run that is there is not run again. POLICY: solvers as that experiment names them (mlf-h,
 slaq:epoch=600, ...; default: all, of which those that ran quickest at lower loads come first). A run that takes more
-than --limit CPU seconds is given up, and its file says so. Prints one JSON document with the report of what is there;
+than --limit CPU seconds is ended, which its file records. Prints one JSON document with the report of finished runs;
 --report runs nothing before it. Schedulers that are not there, or were given up, are named among its interpretations.
 """
 

@@ -59,7 +59,7 @@ def policies() -> dict[str, list[g.Policy]]:
 
 
 def table(name: str, rows: list[g.Policy], done: dict[g.Case, Metrics], grid: g.Grid) -> Table:
-    """A row a variant: each figure of merit at each load."""
+    """Return one row per variant, with each figure of merit at each load."""
     header = ("variant", *(f"{NAMES[metric]}, x = {x:g}" for x in grid.loads for metric in SHOWN))
     body = []
     for policy in rows:

@@ -284,7 +284,7 @@ class Judge:
 
 
 def score(name: str, sample: int | None, seed: int, lines_only: list[int] | None = None) -> dict[str, Any]:
-    """What came of one target; `lines_only`: of the changes in these lines."""
+    """Return the result of one target; `lines_only`: only of the changes in these lines."""
     module_name, tests = TARGETS[name]
     module = importlib.import_module(f"mlsched.{module_name}")
     found = mutants(Path(str(module.__file__)).read_text())

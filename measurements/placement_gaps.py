@@ -100,7 +100,7 @@ def number(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def count(value: float) -> dict[str, float | None]:
-    """A number that is no mean."""
+    """Return a number without an interval."""
     return {"measured": value, "ci95": None}
 
 

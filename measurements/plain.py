@@ -84,7 +84,7 @@ class Side:
 
 
 def plain(instance: Instance, objective: str, limit: float) -> Side:
-    """One thread of CP-SAT on the plain model, for `limit` CPU seconds; its plan is held against the judge."""
+    """One thread of CP-SAT on the plain model, for `limit` CPU seconds; the judge evaluates its plan."""
     started, wall = cpu_time(), time.perf_counter()
     model, plan = build(instance, objective)
     solver = cp_model.CpSolver()

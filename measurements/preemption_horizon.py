@@ -147,7 +147,7 @@ def victims(preset: str, horizons: list[Horizon]) -> dict[str, Any]:
 def first_choice(horizon: Horizon) -> tuple[dict[str, Any], Any] | None:
     """By single victim that makes room: the keys by which one may be picked, and the optima after it.
 
-    None where nobody asks or there is no choice.
+    None for runs without a question or without a choice.
     """
     state = RunState(Jobs(horizon))
     if state.asking is None or state.hosts(()):

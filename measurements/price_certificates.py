@@ -38,7 +38,7 @@ PROBLEMS = ("quality", "workers", "preemption", "placement")
 
 
 def certified(problem: str, preset: str, seed: int, objective: str, seconds: float) -> dict[str, Any]:
-    """CPU seconds and sizes of one certificate, or why there is none."""
+    """Return the CPU seconds and sizes of one certificate, or the reason why it is missing."""
     instance = mlsched.generate(problem, preset=preset, seed=seed)
     found = mlsched.solve(instance, registry().problem(problem).default, objective=objective, time_limit=seconds)
     with tempfile.TemporaryDirectory() as place:

@@ -33,7 +33,7 @@ RULES = ["fifo", "easy-backfill", "srpt", "srpt:size=time,preempt=true", "srpt:p
 
 
 def workload(given: argparse.Namespace, nodes: int, single: float = 1.0) -> Any:
-    """The trace's gangs, and this share of its jobs of one task, on so many nodes."""
+    """Return the trace's gangs and this share of its jobs of one task, on `nodes` nodes."""
     found = mlsched.workload(given.trace, "taskgraph", simulator="iterations", cluster=f"{nodes}x(8gpu)")
     kept = (gpus(found) > 1) | (np.random.default_rng(0).random(len(found.arrival)) < single)
     kept[given.limit or len(kept) :] = False

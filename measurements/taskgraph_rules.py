@@ -114,7 +114,7 @@ def optimum(seeds: int) -> dict[str, Any]:
 
 
 def replanning() -> dict[str, Any]:
-    """cp-sat asked anew at every round, on a horizon whose estimates are true."""
+    """cp-sat, which solves every round again, on a horizon with true estimates."""
     question = mlsched.generate("taskgraph", "six-loose", seed=0)
     run = checked(Workload.of(question), "cp-sat")
     return {

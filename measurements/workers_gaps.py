@@ -41,7 +41,7 @@ def policies() -> list[Policy]:
 
 
 def gap_of(policy: Policy, load: object, bound: float, seed: int, floor: str) -> float | None:
-    """Percent above the bound; None where the rule lets the cluster stand still for ever."""
+    """Return the percentage above the bound; None for a rule that leaves jobs waiting forever."""
     options = {**dict(policy.options), "floor": floor}
     try:
         run = mlsched.simulate(
