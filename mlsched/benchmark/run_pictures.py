@@ -7,19 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.benchmark import plots
 from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mlsched.simulation import Run
 
-Floats = npt.NDArray[np.float64]
 #: Unit of time on an axis -> seconds, the longest first.
 UNITS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 #: Mark of series in seconds.
@@ -169,18 +168,18 @@ def _equal_elements(some: object, other: object) -> Any:
     return (some == other) | ((some != some) & (other != other))
 
 
-def _time_column(columns: Mapping[str, object], stem: str) -> tuple[Floats, bool]:
+def _time_column(columns: Mapping[str, object], stem: str) -> tuple[FloatArray, bool]:
     """Return a column of times by its name without the unit, and whether it is in seconds (else in ticks)."""
     seconds = f"{stem}_s" in columns
     return np.asarray(columns[f"{stem}_s" if seconds else f"{stem}_ticks"], dtype=float), seconds
 
 
-def _common_unit(columns: Sequence[tuple[Floats, bool]]) -> tuple[str, float]:
+def _common_unit(columns: Sequence[tuple[FloatArray, bool]]) -> tuple[str, float]:
     """Return one unit for all panels of a picture, in which typical values are readable."""
     return _readable_unit([values[values > 0] for values, _ in columns], all(seconds for _, seconds in columns))
 
 
-def _readable_unit(values: Iterable[Floats], seconds: bool) -> tuple[str, float]:
+def _readable_unit(values: Iterable[FloatArray], seconds: bool) -> tuple[str, float]:
     """Return the unit in which typical values are readable, and its length."""
     if not seconds:
         return "ticks", 1.0

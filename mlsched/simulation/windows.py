@@ -24,8 +24,6 @@ from mlsched.core.brief import count_of, short_repr
 from mlsched.core.errors import InvalidInput, shorten
 from mlsched.core.fields import FloatArray, IntArray
 
-Floats = npt.NDArray[np.float64]
-
 #: Running times are clipped from below at this many seconds when computing slowdowns.
 SHORT_RUN = 10.0
 PERCENTILES = (50, 90, 95, 99)
@@ -105,12 +103,12 @@ class Windows:
     def __init__(self, run: Any) -> None:
         self.table, self.course = run.table(), run.over_time()
         self.unit = next(name for name in self.table if name.startswith("submit_")).removeprefix("submit_")
-        self.times: Floats = np.asarray(self.course[f"time_{self.unit}"], dtype=np.float64)
-        self.submit: Floats = self._table_column("submit")
+        self.times: FloatArray = np.asarray(self.course[f"time_{self.unit}"], dtype=np.float64)
+        self.submit: FloatArray = self._table_column("submit")
         self.waiting, self.jct = self._table_column("waiting"), self._table_column("jct")
-        self.gpus: Floats = np.asarray(self.table["gpus"], dtype=np.float64)
+        self.gpus: FloatArray = np.asarray(self.table["gpus"], dtype=np.float64)
 
-    def _table_column(self, name: str) -> Floats:
+    def _table_column(self, name: str) -> FloatArray:
         return np.asarray(self.table[f"{name}_{self.unit}"], dtype=np.float64)
 
     def counted(self, window: Window) -> npt.NDArray[np.bool_]:
@@ -188,6 +186,6 @@ class Windows:
         return float((np.diff(edges) * np.asarray(column, dtype=np.float64)).sum() / (window.end - window.start))
 
 
-def _named_percentiles(name: str, values: Floats) -> dict[str, float | None]:
+def _named_percentiles(name: str, values: FloatArray) -> dict[str, float | None]:
     points = np.percentile(values, PERCENTILES)
     return {f"{name} p{p}": float(v) for p, v in zip(PERCENTILES, points, strict=True)}

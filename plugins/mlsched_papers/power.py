@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.fields import FloatArray
 from mlsched.core.t_interval import ERROR, t_quantile
 from mlsched_papers.claim import Bound, Claim, Measurement
 from mlsched_papers.trainings import GAP
@@ -30,7 +31,6 @@ DRAWS = 400
 SHARED = 0.5
 #: Verdicts of claims that can be tested here.
 TESTED = ("holds", "does not hold", "undecided", "depends on the interpretation")
-Array = npt.NDArray[np.float64]
 
 
 def chance_to_hold(
@@ -69,7 +69,7 @@ def _has_spread(piece: Measurement) -> bool:
 
 def simulated(
     name: str, pieces: Sequence[Measurement], workloads: int | None, draws: int, shared: float
-) -> list[Array]:
+) -> list[FloatArray]:
     """Return simulated values of each piece, (draws, workloads), if the paper is exactly right."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     counts = [workloads or (piece.measured and piece.measured.count) or 0 for piece in pieces]
@@ -104,7 +104,7 @@ def deviation(piece: Measurement) -> float:
     return piece.measured.half * math.sqrt(count) / t_quantile(1 - ERROR / 2, count - 1)
 
 
-def _inside(piece: Measurement, values: Array) -> npt.NDArray[np.bool_]:
+def _inside(piece: Measurement, values: FloatArray) -> npt.NDArray[np.bool_]:
     """Return for each draw whether the complete interval is within the bound."""
     count = values.shape[1]
     mean, half = values.mean(axis=1), np.zeros(len(values))
@@ -114,13 +114,13 @@ def _inside(piece: Measurement, values: Array) -> npt.NDArray[np.bool_]:
     return result & ~_clustered(values) if piece.each else result
 
 
-def _admits(bound: Bound, values: Array) -> npt.NDArray[np.bool_]:
+def _admits(bound: Bound, values: FloatArray) -> npt.NDArray[np.bool_]:
     above = np.greater if bound.strict else np.greater_equal
     low, high = (-math.inf if bound.low is None else bound.low), (math.inf if bound.high is None else bound.high)
     return np.asarray(above(values, low) & above(high, values))
 
 
-def _clustered(values: Array) -> npt.NDArray[np.bool_]:
+def _clustered(values: FloatArray) -> npt.NDArray[np.bool_]:
     """Return for each draw whether its trainings are two clusters (see `trainings.py`)."""
     # The largest gap between neighbours is more than GAP of the range.
     ordered = np.sort(values, axis=1)

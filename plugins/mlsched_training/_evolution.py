@@ -6,12 +6,9 @@ Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv:1604.00772, 2016, with i
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import Array
 from mlsched.core.fields import FloatArray
-
-Floats = npt.NDArray[np.float64]
 
 
 class Cma:
@@ -20,7 +17,7 @@ class Cma:
     `extra` is the number of candidates per generation beyond the default 4 + 3 ln n, for values with noise.
     """
 
-    def __init__(self, mean: Floats, sigma: float, extra: int = 0) -> None:
+    def __init__(self, mean: FloatArray, sigma: float, extra: int = 0) -> None:
         n = len(mean)
         self.mean, self.sigma, self.generation = np.array(mean, dtype=np.float64), sigma, 0
         self.path, self.sigma_path, self.covariance = np.zeros(n), np.zeros(n), np.eye(n)
@@ -36,12 +33,12 @@ class Cma:
         self.usual_length = n**0.5 * (1 - 1 / (4 * n) + 1 / (21 * n * n))
         self.mu = mu
 
-    def ask(self, rng: np.random.Generator) -> Floats:
+    def ask(self, rng: np.random.Generator) -> FloatArray:
         """Return the candidates of a generation, (candidates, numbers)."""
         scale, axes = self._axes()
         return self.mean + self.sigma * (rng.normal(size=(self.count, len(self.mean))) * scale @ axes.T)
 
-    def tell(self, candidates: Floats, values: Floats) -> None:
+    def tell(self, candidates: FloatArray, values: FloatArray) -> None:
         """Move towards the candidates with the smallest values."""
         n, self.generation = len(self.mean), self.generation + 1
         scale, axes = self._axes()
@@ -67,7 +64,7 @@ class Cma:
         )
         self.sigma *= float(np.exp(min(1.0, self.rate_sigma / self.damping * (length - 1))))
 
-    def _axes(self) -> tuple[Floats, Floats]:
+    def _axes(self) -> tuple[FloatArray, FloatArray]:
         """Return the standard deviations along the covariance's axes, and the axes."""
         values, axes = np.linalg.eigh(self.covariance)
         return np.sqrt(np.maximum(values, 1e-12)), axes

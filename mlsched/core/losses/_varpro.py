@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.losses.curves import FloatArray
+from mlsched.core.fields import FloatArray
 
 Theta = FloatArray
 """(P, N) shape parameters: P = 1 (rate) or 2 (first, second)."""

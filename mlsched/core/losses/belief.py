@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched.core.losses import _varpro
-from mlsched.core.losses.curves import FloatArray
 from mlsched.core.losses.window import Window
 
 #: With fewer losses, a family of four parameters has no residual to judge it by.

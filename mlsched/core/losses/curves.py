@@ -18,7 +18,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from mlsched.core.fields import FloatArray
+
 Floats = npt.ArrayLike
 
 Family = Literal["sublinear", "superlinear", "unknown"]

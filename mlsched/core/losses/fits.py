@@ -19,8 +19,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.fields import FloatArray
 from mlsched.core.losses import _varpro
-from mlsched.core.losses.curves import FloatArray, Floats
+from mlsched.core.losses.curves import Floats
 from mlsched.core.losses.window import Window
 
 Mask = npt.NDArray[np.bool_]

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.losses.curves import FAMILIES, Family, FloatArray, Floats
+from mlsched.core.fields import FloatArray
+from mlsched.core.losses.curves import FAMILIES, Family, Floats
 from mlsched.core.losses.fits import Fits, Mask, fit_curves
 from mlsched.core.losses.window import MAX_LOSS, Window
 from mlsched.core.params import Number, Range

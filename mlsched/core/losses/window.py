@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.losses.curves import FloatArray
+from mlsched.core.fields import FloatArray
 
 MAX_LOSS = 1e300
 """Largest magnitude of a loss, and of an iteration number: differences of two must not overflow."""

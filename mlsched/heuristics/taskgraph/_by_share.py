@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph.measures import Floats, candidates
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched.heuristics.taskgraph.measures import candidates
 from mlsched.heuristics.taskgraph.place import Placer
 
 
-def start_by_share(placer: Placer, share: Callable[[IntArray], Floats], taken: Callable[[int], None]) -> None:
+def start_by_share(placer: Placer, share: Callable[[IntArray], FloatArray], taken: Callable[[int], None]) -> None:
     """Repeatedly start a task of the job with the least `share` (ties: the earlier arrival).
 
     The tasks of a job start in the order of `candidates`. `share(jobs)` returns the share of each of the jobs.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph.measures import Flags, tasks_of
+from mlsched.core.fields import BoolArray, IntArray
+from mlsched.heuristics.taskgraph.measures import tasks_of
 from mlsched.heuristics.taskgraph.packing import packing
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _stuck(placer: Placer, first: int, end: int) -> int:
     return next((task for task in range(first, end) if not placer.room(task).any()), -1)
 
 
-def as_stuck(placer: Placer, task: int, others: IntArray) -> Flags:
+def as_stuck(placer: Placer, task: int, others: IntArray) -> BoolArray:
     """Return for each of the others if it fails too, because a task of the failed gang fits nowhere by itself.
 
     All gangs fail that have a task of the same class with at least the same demand. `task`: of the failed gang.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.heuristics.taskgraph.measures import Floats
+from mlsched.core.fields import FloatArray
 
 
-def index(sizes: Floats, attained: Floats, quantum: Floats) -> Floats:
+def index(sizes: FloatArray, attained: FloatArray, quantum: FloatArray) -> FloatArray:
     """Return each job's chance to end within a further quantum, over its expected use of that quantum.
 
         P(S - a <= D | S > a) / E[min(S - a, D) | S > a]

@@ -9,15 +9,11 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.heuristics.taskgraph.types import refuse_types
 from mlsched.instances.taskgraph import Snapshot, gpus
 from mlsched.instances.taskgraph.states import RUNNING
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 #: Choice of a node among the candidates for a task: the most like the ideal host, or as in list rules
 #: (`_place.Placer`). List rules prefer the neighbours with most exchange, then the node with the least bound work, or
@@ -68,7 +64,7 @@ class Hosts:
         self.lifted: set[int] = set()  # running tasks taken off their nodes
 
     @functools.cached_property
-    def may_pause(self) -> Flags:
+    def may_pause(self) -> BoolArray:
         """Return for each task if it runs and may return to the queue without losing work.
 
         A task of a gang may not, nor any task by iterations: it would stop the others of its job.
@@ -79,7 +75,7 @@ class Hosts:
         return np.asarray((self.snapshot.state == RUNNING) & ~gang)
 
     @functools.cached_property
-    def may_leave(self) -> Flags:
+    def may_leave(self) -> BoolArray:
         """Return for each task if it runs and may leave its node, for another node or for the queue."""
         anytime = self.snapshot.movement == "anytime"
         return np.asarray(self.may_pause | ((self.snapshot.state == RUNNING) & anytime))
@@ -156,15 +152,15 @@ class Hosts:
         self.most = np.full_like(self.most, np.inf)
         self.gpu_most = int(self.gpu_use.sum() + self.load.sum())
 
-    def crowded(self) -> Flags:
+    def crowded(self) -> BoolArray:
         """Return for each GPU (nodes x GPUs) if several tasks share it and it is overloaded."""
         return np.asarray((self.gpu_count > 1) & (self.gpu_use > self.gpu_most))
 
-    def overloaded(self) -> Flags:
+    def overloaded(self) -> BoolArray:
         """Return for each node if some resource, or a GPU, is used beyond the limit."""
         return np.asarray((self.use > self.most).any(axis=1) | self.crowded().any(axis=1))
 
-    def headroom(self) -> Floats:
+    def headroom(self) -> FloatArray:
         """Return the largest possible demand of waiting tasks by room and by load (nodes x resources)."""
         by_load = np.where((self.count == 0)[:, None], np.inf, self.most - self.use)
         return np.asarray(np.maximum(np.minimum(self.free, by_load), 0))
@@ -193,7 +189,7 @@ class Hosts:
             node = int(nodes[np.lexsort((nodes, self._list_rule_cost(nodes), -self.volumes(task)[nodes]))[0]])
         return node, self.gpus_for(task, node)
 
-    def _list_rule_cost(self, nodes: IntArray) -> Floats:
+    def _list_rule_cost(self, nodes: IntArray) -> FloatArray:
         """Return the cost of the nodes in list rules, (nodes,): work bound to them, or free capacity."""
         capacity = self.capacity[nodes]
         if self._choice == "best-fit":
@@ -203,7 +199,7 @@ class Hosts:
         np.add.at(bound, self.place[located], self.demand[located] * self._left[located, None])
         return np.asarray((bound[nodes] / capacity).max(axis=1, initial=0.0))
 
-    def fits(self, task: int) -> Flags:
+    def fits(self, task: int) -> BoolArray:
         """Return for each node if the task fits there and would not overload it."""
         may = self.snapshot.may_start_on(task)
         if not self.snapshot.duration[task]:
@@ -214,7 +210,7 @@ class Hosts:
             may &= self.gpu_fits(task).any(axis=1)
         return may
 
-    def gpu_fits(self, task: int, nodes: slice | int = slice(None)) -> Flags:
+    def gpu_fits(self, task: int, nodes: slice | int = slice(None)) -> BoolArray:
         """Return the GPUs (nodes x GPUs, or of one node) that the task could take, on nodes with enough of them."""
         need, unit, free = int(self.need[task]), self.snapshot.gpu_unit, self.gpu_free[nodes]
         if need < unit:
@@ -233,7 +229,7 @@ class Hosts:
         gpus: list[int] = able[np.argsort(by[node, able], kind="stable")[:many]].tolist()
         return sorted(gpus)
 
-    def _distance_to_ideal(self, task: int, nodes: IntArray) -> Floats:
+    def _distance_to_ideal(self, task: int, nodes: IntArray) -> FloatArray:
         """Return the squared distance of each of the nodes to the ideal host of the task."""
         light = np.flatnonzero(~self.overloaded())
         light = nodes if not light.size else light
@@ -249,7 +245,7 @@ class Hosts:
             squares += np.where(nodes != here, self._loss_by_moving(task, nodes), 0.0) ** 2
         return np.asarray(squares)
 
-    def _loss_by_moving(self, task: int, nodes: IntArray) -> Floats:
+    def _loss_by_moving(self, task: int, nodes: IntArray) -> FloatArray:
         """Return the share of the task's work left that is lost by moving to each node, at most 1.
 
         It loses a tenth of its CPU share (of all of it without a resource named cpu) while it moves. The edge of lag
@@ -266,7 +262,7 @@ class Hosts:
         loss = LOST_WHILE_MOVING * share * moving / max(int(self._left[task]), 1)
         return np.asarray(np.minimum(loss, 1.0) * np.ones(len(nodes)))
 
-    def volumes(self, task: int) -> Floats:
+    def volumes(self, task: int) -> FloatArray:
         """Return the volume per iteration between the task and the tasks on each node (now, or when they last ran)."""
         mine, snapshot = self.edges_of(task), self.snapshot
         other = np.where(snapshot.edge_from[mine] == task, snapshot.edge_to[mine], snapshot.edge_from[mine])

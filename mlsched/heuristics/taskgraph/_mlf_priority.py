@@ -5,13 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED, FloatArray, IntArray
 from mlsched.heuristics.taskgraph.measures import remaining_ticks
 from mlsched.instances.taskgraph import Snapshot
-
-Floats = npt.NDArray[np.float64]
 
 #: `role` of a parameter server.
 SERVER = 1
@@ -40,7 +37,7 @@ class Weights:
     overdue: str = "tick"
 
 
-def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Floats:
+def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> FloatArray:
     """Return P of each task (Eq. 6); a parameter server has the highest of its job.
 
     Equations 3 and 5 are the same sum over paths, with the same gamma, so both parts are summed together.
@@ -55,7 +52,7 @@ def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Fl
     return combined
 
 
-def learning(snapshot: Snapshot, weights: Weights) -> Floats:
+def learning(snapshot: Snapshot, weights: Weights) -> FloatArray:
     """Return P'ML of each task (Eq. 2), in [0, 1]: urgency x 1/I x share of last loss reduction x partition's share.
 
     I counts from 1: the current iteration. Urgency counts as a share of the highest urgency.
@@ -65,7 +62,7 @@ def learning(snapshot: Snapshot, weights: Weights) -> Floats:
     return np.asarray(of_job[snapshot.task_job] * partition_share(snapshot))
 
 
-def loss_share(snapshot: Snapshot) -> Floats:
+def loss_share(snapshot: Snapshot) -> FloatArray:
     """Return for each job the loss reduction of the last finished iteration over the total so far, within [0, 1].
 
     The share is 1 if the ratio is 0/0 because fewer than two iterations are finished. It is 0 for jobs whose loss has
@@ -83,7 +80,7 @@ def loss_share(snapshot: Snapshot) -> Floats:
     return np.asarray(np.where(snapshot.finished < 2, 1.0, np.clip(share, 0.0, 1.0)))
 
 
-def partition_share(snapshot: Snapshot) -> Floats:
+def partition_share(snapshot: Snapshot) -> FloatArray:
     """Return S_k / S_J for each task: its parameters over the parameters of its job's model, within [0, 1].
 
     The model is counted once, for any number of replicas. Without known parameters, partitions are equal.
@@ -99,7 +96,7 @@ def partition_share(snapshot: Snapshot) -> Floats:
     return np.asarray(np.minimum(share, 1.0))
 
 
-def computing(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Floats:
+def computing(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> FloatArray:
     """Return P'C of each task (Eq. 4): near deadline, little left, long wait; times in units of `weights.scale`.
 
     A task is a worker that runs in every iteration: its remaining work is all of its runs until its job stops. Its
@@ -123,7 +120,7 @@ def _mean_running_time(snapshot: Snapshot, stop_after: IntArray) -> float:
     return float(max(times.mean(), 1.0)) if times.size else 1.0
 
 
-def along_paths(snapshot: Snapshot, own: Floats, gamma: float) -> Floats:
+def along_paths(snapshot: Snapshot, own: FloatArray, gamma: float) -> FloatArray:
     """Return for each task its own value plus gamma times the values of its successors in the iteration (Eq. 3, 5)."""
     inside = snapshot.edge_lag == 0
     u, v = snapshot.edge_from[inside], snapshot.edge_to[inside]

@@ -5,16 +5,12 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import SERVER
 from mlsched.heuristics.taskgraph.packing import packing
 from mlsched.instances.taskgraph.states import RUNNING
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 class Queue:
@@ -27,7 +23,7 @@ class Queue:
     """
 
     def __init__(
-        self, hosts: Hosts, waiting: IntArray, moving: list[int], priority: Floats, last: bool = False
+        self, hosts: Hosts, waiting: IntArray, moving: list[int], priority: FloatArray, last: bool = False
     ) -> None:
         self.hosts, snapshot = hosts, hosts.snapshot
         waiting = waiting[_in_complete_gangs(hosts, waiting)]
@@ -137,7 +133,7 @@ class Queue:
         return True
 
 
-def of_unit(priority: Floats, unit: IntArray, count: int, last: bool) -> Floats:
+def of_unit(priority: FloatArray, unit: IntArray, count: int, last: bool) -> FloatArray:
     """Return for each of `count` units the highest priority of its tasks, or with `last` the lowest."""
     result = np.full(count, np.inf if last else -np.inf)
     (np.minimum if last else np.maximum).at(result, unit, priority)
@@ -151,7 +147,7 @@ def _renumber_names(names: IntArray, end: int) -> IntArray:
     return np.asarray((np.cumsum(there) - 1)[names])
 
 
-def _in_complete_gangs(hosts: Hosts, waiting: IntArray) -> Flags:
+def _in_complete_gangs(hosts: Hosts, waiting: IntArray) -> BoolArray:
     """Return a flag per waiting task: False if its gang has a task that is not waiting."""
     snapshot = hosts.snapshot
     jobs = len(snapshot.arrival)
@@ -208,7 +204,7 @@ class Asked:
         fits = _fit_together(self.least[:, units], self.size[units], self.total[:, units], rows)
         return np.asarray(units[fits | self.moving[units]])
 
-    def as_hopeless(self, unit: int, others: IntArray) -> Flags:
+    def as_hopeless(self, unit: int, others: IntArray) -> BoolArray:
         """Return which of the others have, for every task of a failed unit, a task with at least its demand."""
         if not self.free_to_go[unit]:
             return np.zeros(len(others), dtype=np.bool_)
@@ -231,12 +227,12 @@ class Asked:
         return np.asarray(self.demand[:, np.lexsort((-share, self.unit))])
 
 
-def _within_limits(amounts: IntArray, limits: Floats) -> Flags:
+def _within_limits(amounts: IntArray, limits: FloatArray) -> BoolArray:
     """Return for each column of amounts if all are within their limits."""
     return np.asarray((amounts <= limits[:, None]).all(axis=0))
 
 
-def _fits_some_row(demand: IntArray, rows: Floats) -> Flags:
+def _fits_some_row(demand: IntArray, rows: FloatArray) -> BoolArray:
     """Return for each demand (a column) if some row of the remaining capacity fits it."""
     open_ = np.arange(demand.shape[1])
     for row in rows:
@@ -248,7 +244,7 @@ def _fits_some_row(demand: IntArray, rows: Floats) -> Flags:
     return anywhere
 
 
-def _fit_together(demand: IntArray, enough: IntArray, total: IntArray, rows: Floats) -> Flags:
+def _fit_together(demand: IntArray, enough: IntArray, total: IntArray, rows: FloatArray) -> BoolArray:
     """Return for each demand (a column) if the rows that fit it have room for enough tasks.
 
     They need room for `enough` tasks of this demand, and for the demand `total` of all tasks.

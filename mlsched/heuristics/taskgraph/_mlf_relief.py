@@ -8,14 +8,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.instances.taskgraph.states import RUNNING
 
-Floats = npt.NDArray[np.float64]
 
-
-def relieved(hosts: Hosts, priority: Floats, share: float, bandwidth: bool) -> list[int]:
+def relieved(hosts: Hosts, priority: FloatArray, share: float, bandwidth: bool) -> list[int]:
     """Return the running tasks to move, node by node, in the order of choice. `hosts` does not change.
 
     While a node has overloaded GPUs, the choice is among `share` (p_s) of the tasks there, at least one: the tasks of
@@ -89,7 +87,7 @@ class Crowd:
             self.gpu_use[gpus] -= int(self.hosts.load[task, self.hosts.column]) // len(gpus)
             self.gpu_count[gpus] -= 1
 
-    def volumes(self) -> Floats:
+    def volumes(self) -> FloatArray:
         """Return each task's volume per iteration with the tasks that still run on the node; 0 for tasks elsewhere."""
         snapshot = self.hosts.snapshot
         u, v, volume = (column[self.edges] for column in (snapshot.edge_from, snapshot.edge_to, snapshot.edge_volume))
@@ -98,7 +96,7 @@ class Crowd:
         return np.bincount(ends, weights=np.tile(volume[stays], 2), minlength=len(self.here)).astype(np.float64)
 
 
-def _closest_to_ideal(crowd: Crowd, choice: Choice, priority: Floats, share: float, bandwidth: bool) -> int:
+def _closest_to_ideal(crowd: Crowd, choice: Choice, priority: FloatArray, share: float, bandwidth: bool) -> int:
     """Return the candidate most like the ideal virtual task of the node.
 
     The ideal task has the most utilisation of each overloaded resource and the least of each other over the tasks of

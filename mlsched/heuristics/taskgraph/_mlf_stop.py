@@ -9,21 +9,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.core.losses.belief import MIN_LOSSES, Belief, believe
 from mlsched.core.losses.window import Window
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 #: Largest part of the loss reduction that may be lost by stopping, and the required probability of it.
 CLOSE, CONFIDENCE = 0.01, 0.95
 
 
-def by_curves(snapshot: Snapshot, jobs: IntArray, give_up: bool) -> Flags:
+def by_curves(snapshot: Snapshot, jobs: IntArray, give_up: bool) -> BoolArray:
     """Return the jobs among these that may stop; each has at least `MIN_LOSSES` losses.
 
     A job may stop if, with a probability of at least `CONFIDENCE`, it has by now all but a part `CLOSE` of its loss
@@ -40,7 +37,9 @@ def by_curves(snapshot: Snapshot, jobs: IntArray, give_up: bool) -> Flags:
     return np.asarray(stops & (now < first))
 
 
-def _chance_of_missing(snapshot: Snapshot, jobs: IntArray, belief: Belief, first: Floats, now: Floats) -> Floats:
+def _chance_of_missing(
+    snapshot: Snapshot, jobs: IntArray, belief: Belief, first: FloatArray, now: FloatArray
+) -> FloatArray:
     """Return the probability of each job that it will miss its required accuracy."""
     untrained = snapshot.accuracy_after(np.zeros_like(snapshot.finished))[jobs]
     gained = np.maximum(snapshot.accuracy_seen[jobs] - untrained, 1)
@@ -49,7 +48,7 @@ def _chance_of_missing(snapshot: Snapshot, jobs: IntArray, belief: Belief, first
     return belief.chance_of_at_least(first - needed * (first - now))
 
 
-def by_secretary(snapshot: Snapshot, jobs: IntArray) -> Flags:
+def by_secretary(snapshot: Snapshot, jobs: IntArray) -> BoolArray:
     """Return the jobs among these that the secretary rule stops.
 
     From the first rise of the loss on, 1/e of the remaining iterations are only watched. The first later iteration
@@ -75,7 +74,7 @@ def reported(snapshot: Snapshot) -> IntArray:
     return np.bincount(snapshot.sample_job, minlength=len(snapshot.arrival))
 
 
-def may_ask(snapshot: Snapshot) -> Flags:
+def may_ask(snapshot: Snapshot) -> BoolArray:
     """Return for each job if it has enough losses for `by_curves`."""
     return np.asarray(reported(snapshot) >= MIN_LOSSES)
 

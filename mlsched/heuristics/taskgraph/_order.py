@@ -17,10 +17,9 @@ import numpy as np
 from mlsched.core.aliases import Data
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput, MlschedError, SolverError, describe_exception, did_you_mean, shorten
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.solver import Solver, adapt_signature
 from mlsched.heuristics.taskgraph.measures import (
-    Flags,
     by_job,
     per_job,
     remaining_ticks,
@@ -109,7 +108,7 @@ class Order:
     reserves: str = ""
     pools: str = ""
     share: str = "tasks"
-    packs: Callable[[Snapshot], Flags] | None = None
+    packs: Callable[[Snapshot], BoolArray] | None = None
     stop: str = "most"
     nodes: str = "auto"
 
@@ -199,7 +198,7 @@ class Facts:
 
     def __init__(self, snapshot: Snapshot, stop_after: IntArray) -> None:
         self.snapshot, self.stop_after = snapshot, stop_after
-        self.holds: Flags = np.ones(len(snapshot.task_job), dtype=np.bool_)  # tasks: whether it occupies a node
+        self.holds: BoolArray = np.ones(len(snapshot.task_job), dtype=np.bool_)  # tasks: whether it occupies a node
         self.made: dict[str, list[Any]] = {}
 
     def column(self, name: str) -> list[Any]:

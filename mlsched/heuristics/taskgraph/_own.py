@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
@@ -14,8 +13,6 @@ from mlsched.heuristics.taskgraph.measures import by_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing, serve
 from mlsched.instances.taskgraph import Round, Snapshot
-
-Floats = npt.NDArray[np.float64]
 
 
 @validate_arguments
@@ -70,9 +67,9 @@ def pause_in_order(snapshot: Snapshot, key: FloatArray) -> Round:
     return placer.round(serve(placer, order))
 
 
-def _order(snapshot: Snapshot, key: Any) -> Floats:
+def _order(snapshot: Snapshot, key: Any) -> FloatArray:
     """Return the keys of the jobs, or raise InvalidInput."""
-    order: Floats = np.asarray(key, dtype=np.float64)
+    order: FloatArray = np.asarray(key, dtype=np.float64)
     if order.shape != snapshot.arrival.shape or np.isnan(order).any():
         raise InvalidInput(f"key: has shape {order.shape}, expected a number for each of {len(snapshot.arrival)} jobs")
     return order

@@ -19,8 +19,8 @@ import numpy as np
 
 from mlsched.core.aliases import Data
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.heuristics.taskgraph.measures import Flags, remaining_time, run_left, tasks_of
+from mlsched.core.fields import UNLIMITED, BoolArray, IntArray
+from mlsched.heuristics.taskgraph.measures import remaining_time, run_left, tasks_of
 from mlsched.heuristics.taskgraph.packing import packing
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Snapshot
@@ -137,7 +137,7 @@ class Profile:
     def __init__(self, placer: Placer, ticks: IntArray, times: Iterable[int] = (), counts: bool = False) -> None:
         snapshot = self.snapshot = placer.snapshot
         self.counts, self.held, free = counts, placer.held, placer.free
-        self._types: list[Flags] | list[bool] = [True] if placer.types is None else placer.types.masks
+        self._types: list[BoolArray] | list[bool] = [True] if placer.types is None else placer.types.masks
         if counts:
             self.held = np.minimum(placer.held.max(axis=1, initial=0), 1).reshape(-1, 1)
             each: IntArray = placer.held[int(self.held.argmax())]
@@ -187,7 +187,7 @@ class Profile:
         before = int(np.searchsorted(self.times, slot.start))
         return before > 0 and bool(self._count_fitting(unit)[1][before - 1] >= unit.end - unit.first)
 
-    def _may_fit_at(self, unit: Unit) -> Flags:
+    def _may_fit_at(self, unit: Unit) -> BoolArray:
         """Return for each time if as many copies of the unit's least demand fit, a necessary condition."""
         return np.asarray(self._count_fitting(unit)[0] >= unit.end - unit.first)
 
@@ -259,7 +259,7 @@ class Profile:
             self.free = np.insert(self.free, k, self.free[k - 1], axis=0)
         return k
 
-    def _allowed_nodes(self, unit: Unit) -> Flags:
+    def _allowed_nodes(self, unit: Unit) -> BoolArray:
         """Return the nodes that each task may ever use (tasks x nodes), even if data is still on its way."""
         snapshot, tasks = self.snapshot, slice(unit.first, unit.end)
         if self.counts:
@@ -269,7 +269,7 @@ class Profile:
         return np.asarray(here & (snapshot.eligible[snapshot.task_class[tasks]] == 1))
 
 
-def _fit_together(room: IntArray, need: IntArray, may: Flags) -> list[int] | None:
+def _fit_together(room: IntArray, need: IntArray, may: BoolArray) -> list[int] | None:
     """Return a node for each task, the first of least room among nodes that fit; None without a solution.
 
     The tasks are tried in their order, then the largest first, then by an exact search with a limit of work.
@@ -284,7 +284,7 @@ def _fit_together(room: IntArray, need: IntArray, may: Flags) -> list[int] | Non
     return nodes
 
 
-def _fit_in_turn(room: IntArray, need: IntArray, may: Flags, order: Iterable[int]) -> list[int] | None:
+def _fit_in_turn(room: IntArray, need: IntArray, may: BoolArray, order: Iterable[int]) -> list[int] | None:
     """Return the nodes of the tasks, which choose in this order; None if one fails."""
     remaining, nodes = room.copy(), [-1] * len(need)
     if len(room) == 1:

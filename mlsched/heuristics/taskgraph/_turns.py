@@ -13,8 +13,9 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.aliases import Array
+from mlsched.core.fields import BoolArray
 from mlsched.core.params import Range
-from mlsched.heuristics.taskgraph.measures import Flags, per_job
+from mlsched.heuristics.taskgraph.measures import per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -45,6 +46,6 @@ def turn_of(snapshot: Snapshot, seconds: float, lost: float) -> int:
     return max(1, math.ceil(ticks), math.ceil(int(snapshot.pause_cost.max(initial=0)) / lost))
 
 
-def runs(snapshot: Snapshot) -> Flags:
+def runs(snapshot: Snapshot) -> BoolArray:
     """Return for each job if some task of it runs."""
     return np.asarray(per_job(snapshot, snapshot.state == RUNNING) > 0)

@@ -18,20 +18,20 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import Positive, check_choice
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._by_share import start_by_share
 from mlsched.heuristics.taskgraph._order import Order
 from mlsched.heuristics.taskgraph._turns import LOST, in_turns
-from mlsched.heuristics.taskgraph.measures import PER, Floats, owners
+from mlsched.heuristics.taskgraph.measures import PER, owners
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-def received(snapshot: Snapshot, owner: IntArray) -> Floats:
+def received(snapshot: Snapshot, owner: IntArray) -> FloatArray:
     """Return for each job the dominant share that its owner's present jobs have received, summed over these jobs.
 
     The share of a job is its mean since the arrival of the job.

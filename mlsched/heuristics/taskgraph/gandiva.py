@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.params import NotNegative, Positive
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._turns import LOST, Lost, in_turns, runs
-from mlsched.heuristics.taskgraph.measures import Flags, by_job, per_job
+from mlsched.heuristics.taskgraph.measures import by_job, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import refuse_unless_pausing
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -155,7 +155,7 @@ def _relief_moves(placer: Placer, overload: float) -> list[tuple[int, int, int]]
     return moves
 
 
-def _devices_with_room(placer: Placer, task: int, node: int) -> Flags:
+def _devices_with_room(placer: Placer, task: int, node: int) -> BoolArray:
     """Return the devices (nodes x devices) with room for a task that now runs on a node."""
     snapshot = placer.snapshot
     may = snapshot.may_start_on(task)

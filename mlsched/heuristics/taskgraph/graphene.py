@@ -33,11 +33,11 @@ from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import NotNegative, Share
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._troublesome import ranks
-from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_ticks, shares
+from mlsched.heuristics.taskgraph.measures import per_job, remaining_ticks, shares
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import QUEUEING, refuse_unless_pausing, serve, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -96,7 +96,7 @@ def answer(
     return placer.round()
 
 
-def _best_scores(placer: Placer, remote: float, srpt: float) -> Floats:
+def _best_scores(placer: Placer, remote: float, srpt: float) -> FloatArray:
     """Return each job's best score of a running or startable task, as if all nodes were empty; -inf without any.
 
     Args:
@@ -142,7 +142,7 @@ class _Packing:
         self._of[:, nodes] = np.where(room, (self._held / self._largest) @ np.maximum(free / self._largest, 0).T, -1.0)
         self._most = self._of.max(axis=1, initial=-1.0)
 
-    def best(self, tasks: IntArray, near: IntArray, remote: float) -> Floats:
+    def best(self, tasks: IntArray, near: IntArray, remote: float) -> FloatArray:
         """Return for each task the largest packing x locality over its nodes; below 0 without a node."""
         kind, bound = self._kind[tasks], self._bound[tasks]
         there = np.where(bound >= 0, self._of[kind, bound], self._most[kind])
@@ -152,7 +152,7 @@ class _Packing:
         return np.asarray(np.where(at_home, np.maximum(result, self._of[kind, near]), result))
 
 
-def priorities(snapshot: Snapshot) -> Floats:
+def priorities(snapshot: Snapshot) -> FloatArray:
     """Return for each task its priority: 1 for the first of its job's order, falling evenly."""
     capacity = snapshot.node_capacity.sum(axis=0)
     jobs = np.arange(len(snapshot.arrival))

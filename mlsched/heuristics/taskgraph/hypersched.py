@@ -25,10 +25,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.params import Number, Range
 from mlsched.core.registry import solver
-from mlsched.heuristics.taskgraph.measures import Flags, iteration_ticks, per_job, remaining_time
+from mlsched.heuristics.taskgraph.measures import iteration_ticks, per_job, remaining_time
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -130,7 +130,7 @@ def left_behind(memory: Memory, jobs: list[str], reached: list[int], share: list
     return {"rungs": rungs, "cuts": cuts, "left": remaining}
 
 
-def lacking(memory: Memory) -> Flags:
+def lacking(memory: Memory) -> BoolArray:
     """Return for each job of `left` if at some rung it was below the best 1 / `factor` of all records."""
     remaining = memory["left"].values()
     if not remaining:

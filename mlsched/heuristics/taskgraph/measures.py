@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import Array
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import check_choice
 from mlsched.instances.taskgraph import Snapshot
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 #: Units per share, unless shares are counted exactly.
 FINE = 2**20
@@ -91,7 +87,7 @@ def iteration_ticks(snapshot: Snapshot) -> IntArray:
     return ticks
 
 
-def shares(snapshot: Snapshot) -> Floats:
+def shares(snapshot: Snapshot) -> FloatArray:
     """Return for each task its demand's dominant share of the complete cluster."""
     total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
     return np.asarray((snapshot.demand / total).max(axis=1, initial=0.0))
@@ -122,9 +118,10 @@ def sum_per_job(snapshot: Snapshot, values: IntArray) -> IntArray:
     return result
 
 
-def per_job(snapshot: Snapshot, values: Array) -> Floats:
+def per_job(snapshot: Snapshot, values: Array) -> FloatArray:
     """Sum a value per task over the tasks of each job."""
-    sums: Floats = np.bincount(snapshot.task_job, weights=values, minlength=len(snapshot.arrival)).astype(np.float64)
+    jobs = len(snapshot.arrival)
+    sums: FloatArray = np.bincount(snapshot.task_job, weights=values, minlength=jobs).astype(np.float64)
     return sums
 
 

@@ -26,11 +26,10 @@ import dataclasses
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import Data
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.losses.belief import MIN_LOSSES
 from mlsched.core.params import NotNegative, Range
 from mlsched.core.registry import registry, solver
@@ -39,7 +38,6 @@ from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING, WAITING
 
-Flags = npt.NDArray[np.bool_]
 #: `looks`: job id -> iterations finished when OptStop last looked, and 1 if it stopped the job. `rule`: the memory of
 #: the placing rule, if it has one.
 Memory = dict[str, Any]
@@ -142,7 +140,7 @@ class Control:
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return {str(name): [looked, stop] for name, looked, stop in rows if looked}
 
-    def last_iterations(self, optstop: Flags, required: Flags) -> IntArray:
+    def last_iterations(self, optstop: BoolArray, required: BoolArray) -> IntArray:
         """Return the number of iterations after which each job ends, if these options apply to these jobs."""
         snapshot = self.snapshot
         ends = required & (snapshot.accuracy_seen >= snapshot.required) & (snapshot.finished > 0)
@@ -152,7 +150,7 @@ class Control:
         low = np.maximum(snapshot.min_iterations, snapshot.finished + in_iteration)
         return np.asarray(np.where(ends, low, snapshot.max_iterations))
 
-    def _stopped_by_optstop(self, among: Flags) -> Flags:
+    def _stopped_by_optstop(self, among: BoolArray) -> BoolArray:
         """Return the jobs that OptStop stops; it looks at jobs of `among` with new iterations."""
         due = among & (self._done == 0) & (self.snapshot.finished >= np.ceil(LOOK_AGAIN * self._looked))
         due &= self.snapshot.finished > self._looked
@@ -167,7 +165,7 @@ class Control:
             self._looked[jobs], self._done[jobs] = self.snapshot.finished[jobs], stops
         return np.asarray(self._done == 1)
 
-    def next_look(self, started: IntArray, optstop: Flags, required: Flags) -> int:
+    def next_look(self, started: IntArray, optstop: BoolArray, required: BoolArray) -> int:
         """Return the next time at which one of these options may end a job that runs or has tasks `started`.
 
         It is 0 without such a job, or if rounds come by themselves. By iterations, the time between placements has no

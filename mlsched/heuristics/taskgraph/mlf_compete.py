@@ -21,10 +21,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_queue import of_unit
-from mlsched.heuristics.taskgraph.measures import Flags, Floats, by_class, per_job
+from mlsched.heuristics.taskgraph.measures import by_class, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import serve, within_capacity
 from mlsched.instances.taskgraph import Snapshot
@@ -39,7 +39,7 @@ class Competition:
     `last`, a job counts by the lowest priority of its tasks.
     """
 
-    def __init__(self, snapshot: Snapshot, stop: str, priority: Floats, last: bool = False) -> None:
+    def __init__(self, snapshot: Snapshot, stop: str, priority: FloatArray, last: bool = False) -> None:
         self._snapshot, self.priority = snapshot, priority
         of_job = of_unit(priority, snapshot.task_job, len(snapshot.arrival), last)
         placer = Placer(snapshot, stop, "least-work")
@@ -52,7 +52,7 @@ class Competition:
         self.pausing = [np.flatnonzero((snapshot.task_job == job) & runs) for job in order[gives_way[order]].tolist()]
         self.starting = self._of_complete_jobs(np.array([task for task, _ in placer.starts], dtype=np.int64), gives_way)
 
-    def _within_capacity(self, placer: Placer, key: Floats) -> Flags:
+    def _within_capacity(self, placer: Placer, key: FloatArray) -> BoolArray:
         """Return the jobs within the cluster's total capacity, in this order, including running jobs.
 
         Only these may pause others. Other jobs start at the end, if they fit beside them.
@@ -64,7 +64,7 @@ class Competition:
         result[order] = within_capacity(placer.whole[order], snapshot.node_capacity.sum(axis=0))
         return result
 
-    def _of_complete_jobs(self, starting: IntArray, gives_way: Flags) -> IntArray:
+    def _of_complete_jobs(self, starting: IntArray, gives_way: BoolArray) -> IntArray:
         """Return the starting tasks of jobs with all of their tasks: others would occupy nodes without progress."""
         snapshot = self._snapshot
         jobs = len(snapshot.arrival)

@@ -37,11 +37,11 @@ import numpy as np
 
 from mlsched.core.aliases import Data
 from mlsched.core.arguments import ValidatedFields
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import NotNegative, Positive, Share
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._mlf_hosts import CHOICES, Hosts
-from mlsched.heuristics.taskgraph._mlf_priority import LEVELS, OVERDUE, Floats, Weights, priorities
+from mlsched.heuristics.taskgraph._mlf_priority import LEVELS, OVERDUE, Weights, priorities
 from mlsched.heuristics.taskgraph._mlf_queue import Queue
 from mlsched.heuristics.taskgraph._mlf_relief import relieved
 from mlsched.heuristics.taskgraph.measures import remaining_ticks, share_units, stops_after, sum_per_job
@@ -135,7 +135,7 @@ def competing(snapshot: Snapshot, stop: str, given: Settings) -> Competition | N
     return Competition(snapshot, stop, ordered(snapshot, stop_after, given), given.last)
 
 
-def ordered(snapshot: Snapshot, stop_after: IntArray, given: Settings) -> Floats:
+def ordered(snapshot: Snapshot, stop_after: IntArray, given: Settings) -> FloatArray:
     """Return the sort key of the tasks, the highest first: Eq. 6, or its replacement for a comparison."""
     if given.order == "priority":
         return priorities(snapshot, stop_after, given.weights)

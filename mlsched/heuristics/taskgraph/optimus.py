@@ -20,10 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.aliases import Data
+from mlsched.core.fields import FloatArray
 from mlsched.core.params import NotNegative, Number
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._forecast import forecast
-from mlsched.heuristics.taskgraph.measures import Floats, iteration_ticks
+from mlsched.heuristics.taskgraph.measures import iteration_ticks
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import epochs, serve
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -68,9 +69,9 @@ def answer(
     return placer.round(pauses, memory["next"] if pauses or placer.open.any() else 0), memory
 
 
-def needed(snapshot: Snapshot, threshold: float) -> Floats:
+def needed(snapshot: Snapshot, threshold: float) -> FloatArray:
     """Return for each job the iterations until it converges, at least 1 and at most its remaining iterations."""
-    remaining: Floats = np.maximum(snapshot.max_iterations - snapshot.finished, 1).astype(np.float64)
+    remaining: FloatArray = np.maximum(snapshot.max_iterations - snapshot.finished, 1).astype(np.float64)
     predicted = forecast(snapshot)
     if predicted is None:
         return remaining

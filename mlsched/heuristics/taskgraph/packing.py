@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph.measures import Flags
+from mlsched.core.fields import BoolArray, IntArray
 
 #: Places that a search tries before it stops.
 MOST_TRIES = 5000
@@ -23,7 +22,7 @@ Place = tuple[int, int]
 
 def packing(
     need: IntArray,
-    may: Flags,
+    may: BoolArray,
     free: IntArray,
     gpu_need: list[int] | None = None,
     gpu_free: IntArray | None = None,
@@ -41,7 +40,7 @@ def packing(
     return _Search(need, may, free, gpu_need or [0] * len(need), gpu_free, unit).run(most_tries)
 
 
-def _countable(need: IntArray, may: Flags, free: IntArray) -> bool:
+def _countable(need: IntArray, may: BoolArray, free: IntArray) -> bool:
     """Return False if more tasks demand at least an amount of some resource than fit with exactly this amount."""
     room = np.maximum(free, 0)
     total = need.sum(axis=0)
@@ -66,7 +65,7 @@ class _Search:
     """Depth-first search over the tasks, the largest first; failed states are not tried again."""
 
     def __init__(
-        self, need: IntArray, may: Flags, free: IntArray, gpu_need: list[int], gpu_free: IntArray | None, unit: int
+        self, need: IntArray, may: BoolArray, free: IntArray, gpu_need: list[int], gpu_free: IntArray | None, unit: int
     ) -> None:
         largest = np.maximum(free.max(axis=0, initial=1), 1)
         self._weight = (1 / largest).tolist()

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.core.params import check_choice
 from mlsched.heuristics.taskgraph import _gangs, _gpus, types
-from mlsched.heuristics.taskgraph.measures import Flags, Floats, per_job, remaining_ticks, stops_after, tasks_of
+from mlsched.heuristics.taskgraph.measures import per_job, remaining_ticks, stops_after, tasks_of
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
@@ -51,7 +51,7 @@ class Placer:
         self.starts: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []  # of running tasks
         self.types = types.of(snapshot, rates)
-        self.among: Flags | None = None  # candidate nodes; None: all
+        self.among: BoolArray | None = None  # candidate nodes; None: all
         self.gpus = _gpus.of(snapshot)  # None: room on a node is room on its GPUs
         self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # use of each task while it runs
         self.packed = np.full(len(snapshot.arrival), nodes == "few")  # gangs that go to as few nodes as possible
@@ -62,7 +62,7 @@ class Placer:
         return remaining_ticks(self.snapshot, self.stop_after)
 
     @functools.cached_property
-    def _bound_work(self) -> Floats:
+    def _bound_work(self) -> FloatArray:
         """Return the work bound to each node (nodes x resources): of tasks that run there or have it as home."""
         located = np.flatnonzero(self.place >= 0)
         work = (self.snapshot.demand[located] * self._remaining_ticks[located, None]).T
@@ -74,7 +74,7 @@ class Placer:
         """Return the largest amount of each resource on a node."""
         return np.asarray(np.maximum(self.snapshot.node_capacity.max(axis=0, initial=1), 1))
 
-    def may(self, task: int) -> Flags:
+    def may(self, task: int) -> BoolArray:
         """Return the nodes that the task may use now, with or without room."""
         may = self.snapshot.may_start_on(task)
         return may if self.among is None else may & self.among
@@ -91,7 +91,7 @@ class Placer:
             may = quiet if quiet.any() else may
         return np.flatnonzero(may)
 
-    def room(self, task: int) -> Flags:
+    def room(self, task: int) -> BoolArray:
         """Return for each node if the task may use it now and has room."""
         may = self.may(task)
         if self.snapshot.duration[task]:
@@ -206,7 +206,7 @@ class Placer:
         volume, delay = snapshot.edge_volume[edges] @ away, snapshot.edge_delay[edges] @ away
         return int(nodes[np.lexsort((nodes, last, delay, volume))[0]])
 
-    def fullness(self, nodes: IntArray, need: IntArray) -> Floats:
+    def fullness(self, nodes: IntArray, need: IntArray) -> FloatArray:
         """Return the free amounts of demanded resources on the nodes, in largest nodes: the fullest has least.
 
         If `need` only fits after preemption, the emptiest comes first: it preempts least.
@@ -218,11 +218,11 @@ class Placer:
         return np.asarray(free)
 
     @functools.cached_property
-    def _resource_weights(self) -> Floats:
+    def _resource_weights(self) -> FloatArray:
         """Return for each demanded resource the inverse of its largest amount on a node."""
         return np.asarray(self.snapshot.demand.any(axis=0) / self.largest)
 
-    def _bound_load(self, nodes: IntArray) -> Floats:
+    def _bound_load(self, nodes: IntArray) -> FloatArray:
         """Return the work bound to each node, in ticks of its capacity, by its scarcest resource."""
         return np.asarray(
             (self._bound_work[nodes] / np.maximum(self.snapshot.node_capacity[nodes], 1)).max(axis=1, initial=0.0)
@@ -255,7 +255,7 @@ class Placer:
                 rest, room = rest[self.may_fit(rest)], self.free.copy()
             queue, at = rest[~(self.as_hopeless(task, rest) | _gangs.as_stuck(self, task, rest))], 0
 
-    def may_fit(self, tasks: IntArray) -> Flags:
+    def may_fit(self, tasks: IntArray) -> BoolArray:
         """Return False for tasks that exceed the largest free amounts of all nodes.
 
         If the task, or another of its gang, is bound to a node, the free amounts of this node count. Tasks of a gang
@@ -303,7 +303,7 @@ class Placer:
         columns = [per_job(self.snapshot, self.held[:, r]) for r in range(self.held.shape[1])]
         return np.array(columns, dtype=np.int64).reshape(self.held.shape[1], -1).T
 
-    def as_hopeless(self, task: int, others: IntArray) -> Flags:
+    def as_hopeless(self, task: int, others: IntArray) -> BoolArray:
         """Return which of the others also fail to fit, because the task failed.
 
         These are the rest of its gang and, if the task may use any node of its class, tasks of the class with at

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.heuristics.taskgraph.find_places import find_places
-from mlsched.heuristics.taskgraph.measures import Flags, by_class, by_job, per_job
+from mlsched.heuristics.taskgraph.measures import by_class, by_job, per_job
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -58,7 +58,7 @@ def preempt_by_priority(placer: Placer, tasks: IntArray, jobs: IntArray) -> list
     return room.pauses
 
 
-def within_capacity(amounts: IntArray, capacity: IntArray) -> Flags:
+def within_capacity(amounts: IntArray, capacity: IntArray) -> BoolArray:
     """Return which units, in their order (units x resources), are within the capacity together.
 
     A unit that is too large for the rest at its turn is skipped.
@@ -105,9 +105,9 @@ def epochs(snapshot: Snapshot, memory: dict[str, Any] | None, ticks: int) -> tup
     return {"next": memory["next"], "of": {job: value for job, value in memory["of"].items() if job in here}}, False
 
 
-def holding(placer: Placer, pauses: list[int]) -> Flags:
+def holding(placer: Placer, pauses: list[int]) -> BoolArray:
     """Return for each task if it occupies its node after the round with these pauses and the placer's starts."""
-    holds: Flags = placer.snapshot.state == RUNNING
+    holds: BoolArray = placer.snapshot.state == RUNNING
     holds[pauses] = False
     holds[[task for task, _ in placer.starts]] = True
     return holds
@@ -145,7 +145,7 @@ def refuse_unless_pausing(snapshot: HasPausing, rule: str, instead: str = "leave
         )
 
 
-def _within_nodes(placer: Placer, units: _Units, capacity: IntArray) -> Flags:
+def _within_nodes(placer: Placer, units: _Units, capacity: IntArray) -> BoolArray:
     """Return units as `within_capacity` does; units that have begun also need room on their nodes."""
     snapshot, usage = placer.snapshot, placer.held
     running = np.flatnonzero(snapshot.state == RUNNING)
@@ -229,7 +229,7 @@ class _Units:
 class _Placing:
     """The room of a placer, for units that are numbered in their order; `pauses`: the tasks that pause."""
 
-    def __init__(self, placer: Placer, units: _Units, chosen: Flags) -> None:
+    def __init__(self, placer: Placer, units: _Units, chosen: BoolArray) -> None:
         self._placer, self._units, self._chosen = placer, units, chosen
         self._holds = units.runs.copy()  # units: whether it runs on its node of the start of the round
         self._moves = placer.snapshot.movement == "anytime" and not placer.gpus
@@ -297,7 +297,7 @@ class _Placing:
 
     def disturbed(self, units: Sequence[int]) -> list[bool]:
         placer = self._placer
-        changed: Flags = np.asarray((placer.spare < 0).any(axis=1))
+        changed: BoolArray = np.asarray((placer.spare < 0).any(axis=1))
         changed[[node for _, node in placer.starts + placer.moves]] = True
         tasks, owner = self._units.all_tasks(units)
         unsure = np.zeros(len(self._holds), dtype=np.bool_)

@@ -22,11 +22,11 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.aliases import Data
-from mlsched.core.fields import IntArray, ints
+from mlsched.core.fields import FloatArray, IntArray, ints
 from mlsched.core.params import Number
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._forecast import forecast
-from mlsched.heuristics.taskgraph.measures import Floats, by_job, iteration_ticks
+from mlsched.heuristics.taskgraph.measures import by_job, iteration_ticks
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import QUEUEING, epochs, serve, world_of_queueing
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -71,7 +71,7 @@ def answer(
     return placer.round(pauses, memory["next"] if pauses or placer.open.any() else 0), memory
 
 
-def gains(snapshot: Snapshot, steps: Floats) -> tuple[IntArray, Floats]:
+def gains(snapshot: Snapshot, steps: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the jobs with a prediction, and the loss reduction of each over `steps` further iterations.
 
     In units of the largest reduction of one iteration so far; 0 for a job whose loss has never fallen.

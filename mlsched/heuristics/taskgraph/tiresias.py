@@ -34,12 +34,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlsched.core.fields import UNLIMITED
+from mlsched.core.fields import UNLIMITED, BoolArray
 from mlsched.core.params import NotNegative, check_range
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph import _order
 from mlsched.heuristics.taskgraph._order import Job, Order
-from mlsched.heuristics.taskgraph.measures import Flags, per_job
+from mlsched.heuristics.taskgraph.measures import per_job
 from mlsched.instances.taskgraph import Round, Snapshot
 
 #: A list for each promoted job: its id, and its attained service (units x ticks), executed and waited ticks at the
@@ -183,7 +183,7 @@ def answer(
     return outcome, queues.memory(snapshot)
 
 
-def skewed(snapshot: Snapshot, limit: float) -> Flags:
+def skewed(snapshot: Snapshot, limit: float) -> BoolArray:
     """Return for each job if its largest task has at least `limit` times the tasks' mean of model parameters."""
     check_range("skew", limit, 0)
     largest = np.zeros(len(snapshot.arrival))

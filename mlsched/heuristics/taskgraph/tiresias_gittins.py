@@ -24,11 +24,11 @@ import math
 import numpy as np
 
 from mlsched.core.aliases import Data
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED, FloatArray, IntArray
 from mlsched.core.params import Number
 from mlsched.core.registry import solver
 from mlsched.heuristics.taskgraph._gittins import index
-from mlsched.heuristics.taskgraph.measures import Floats, per_job, remaining_time
+from mlsched.heuristics.taskgraph.measures import per_job, remaining_time
 from mlsched.heuristics.taskgraph.place import Placer
 from mlsched.heuristics.taskgraph.preemption import holding, serve
 from mlsched.heuristics.taskgraph.tiresias import COUNTED, KNOB, THRESHOLDS, Memory
@@ -41,7 +41,7 @@ class Standing:
     """Queue of each job (0: top), and since its last promotion its GPU-seconds, executed and waited ticks."""
 
     queue: IntArray
-    attained: Floats
+    attained: FloatArray
     executed: IntArray
     waited: IntArray
 
@@ -73,7 +73,7 @@ def answer(
     sizes = _ended_sizes(snapshot, memory)[-window:]
     distribution = np.sort(np.array(sizes, dtype=np.float64))
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
-    service: Floats = np.asarray(snapshot.service[:, column] * seconds)
+    service: FloatArray = np.asarray(snapshot.service[:, column] * seconds)
     quantum = np.array([*THRESHOLDS, np.inf])[standing.queue]
     placer = Placer(snapshot, stop, nodes)
     first_start = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
@@ -88,7 +88,7 @@ def answer(
     }
 
 
-def _observed_service(placer: Placer, served: Floats, held: Floats) -> Data:
+def _observed_service(placer: Placer, served: FloatArray, held: FloatArray) -> Data:
     """Return the present time, and three numbers for each job that runs after this round.
 
     The numbers are its attained service, its service per tick, and its estimated remaining ticks.
@@ -122,7 +122,7 @@ def _current_standings(snapshot: Snapshot, memory: Memory) -> tuple[Standing, Me
         there = snapshot.job_id[place] == names
         base[:, place[there]] = np.array([memory[name] for name in COUNTED])[:, there]
     since = counts - base
-    attained: Floats = np.asarray(since[0] * seconds)
+    attained: FloatArray = np.asarray(since[0] * seconds)
     queue = np.asarray((attained >= THRESHOLDS[0]) * 1 + (attained >= THRESHOLDS[1]))
     starves = (queue > 0) & (snapshot.idle_since < snapshot.now) & (since[2] >= KNOB * since[1])
     if starves.any():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph.measures import Flags, tasks_of
+from mlsched.core.fields import BoolArray, IntArray
+from mlsched.heuristics.taskgraph.measures import tasks_of
 
 if TYPE_CHECKING:
     from mlsched.heuristics.taskgraph.place import Placer
@@ -33,7 +33,7 @@ class Types:
 
     def __init__(self, snapshot: Snapshot, seen: bool) -> None:
         self._snapshot = snapshot
-        self.masks: list[Flags] = [snapshot.node_type == m for m in range(int(snapshot.node_type.max()) + 1)]
+        self.masks: list[BoolArray] = [snapshot.node_type == m for m in range(int(snapshot.node_type.max()) + 1)]
         self.only: dict[int, list[int]] = {}
         self._seen = seen
 
@@ -49,7 +49,7 @@ class Types:
         placer.among = None
         return True
 
-    def _candidate_sets(self, placer: Placer, task: int) -> list[Flags | None]:
+    def _candidate_sets(self, placer: Placer, task: int) -> list[BoolArray | None]:
         """Return the sets of nodes that a task, with its gang, tries one after another; None: all nodes."""
         job = int(self._snapshot.task_job[task])
         if self._seen:

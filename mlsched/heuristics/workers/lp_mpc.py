@@ -18,13 +18,13 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import Range
 from mlsched.core.registry import solver
 from mlsched.heuristics.workers.rates import feasible_cost, largest_sum, whole_rates
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.solvers.workers._event_lp import ARRIVE, EventLP
-from mlsched.solvers.workers._fluid import MEAN_WORK, FloatArray, Fluid, scaled_kinds
+from mlsched.solvers.workers._fluid import MEAN_WORK, Fluid, scaled_kinds
 from mlsched.solvers.workers._orders import descend, shared_order, solve_order
 
 #: Speeds of one model differ by at most this share between jobs, because costs are rounded up to ms.

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched.core.registry import solver
 from mlsched.heuristics.workers.rates import feasible_cost, most_weighted_work
 from mlsched.instances.workers import NEVER, Instance, Plan
-from mlsched.solvers.workers._fluid import FloatArray
 
 #: Steepness of the smooth step between a longer and a shorter job, on the logarithm of their times.
 STEEPNESS = float(np.exp(0.5))

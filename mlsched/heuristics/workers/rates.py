@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.formulations.workers.columns import Columns, columns
 from mlsched.heuristics.workers._hull import hull_greedy
 from mlsched.instances.workers import NEVER, Instance, Plan
-from mlsched.solvers.workers._fluid import FloatArray
 from mlsched.solvers.workers._state_search import cheapest
 
 #: Largest sum over the jobs of the rates as integers.

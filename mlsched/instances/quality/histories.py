@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlsched.core.arguments import validate_arguments
-from mlsched.core.losses.curves import Family, FloatArray, Floats
+from mlsched.core.fields import FloatArray
+from mlsched.core.losses.curves import Family, Floats
 from mlsched.core.params import NotNegative, Number, check_range
 from mlsched.instances.quality.table1 import TABLE_1, Algorithm
 from mlsched.instances.traces.curve import Curve

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from mlsched.core.errors import UnknownName
-from mlsched.core.losses.curves import FloatArray
+from mlsched.core.fields import FloatArray
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from mlsched.core.arguments import ValidatedFields
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, IntArray
-from mlsched.core.losses.curves import Family, FloatArray, sublinear, superlinear
+from mlsched.core.fields import EXACT, FloatArray, IntArray
+from mlsched.core.losses.curves import Family, sublinear, superlinear
 from mlsched.core.params import Number, Range
 from mlsched.instances.quality.instance import PPM, Instance, waiting_in_arrival_order
 

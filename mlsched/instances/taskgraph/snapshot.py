@@ -12,11 +12,10 @@ from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core import contract
 from mlsched.core.contract import Objective
-from mlsched.core.fields import UNLIMITED, ArraySpec, IntArray, array, integer, ints, text
+from mlsched.core.fields import UNLIMITED, ArraySpec, BoolArray, IntArray, array, integer, ints, text
 from mlsched.core.record import drop_class_defaults, specs
 from mlsched.instances.taskgraph import gpus, snapshot_checks, snapshot_judge
 from mlsched.instances.taskgraph.columns import FULL_ACCURACY, Cluster, Graph, People, Terms, Types, Units
@@ -26,7 +25,6 @@ from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
 Pairs = Iterable[tuple[int, int]]
 #: (task, node) or (task, node, GPU), for each task that goes somewhere.
 Places = Iterable[Sequence[int]]
-Flags = npt.NDArray[np.bool_]
 
 #: Fields of a snapshot and of a residual instance with the same names and rules.
 SHARED = (
@@ -192,7 +190,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
         )
 
     @functools.cached_property
-    def startable(self) -> Flags:
+    def startable(self) -> BoolArray:
         """Return which tasks could start or resume now with enough room on their allowed nodes (`may_start_on`)."""
         may = (self.state == WAITING) | (self.state == PAUSED)
         if self.simulator == "tasks":
@@ -242,7 +240,7 @@ class Snapshot(Types, People, Units, Graph, Terms, Cluster, contract.Instance):
         """Return each task's longest chain of estimated durations to the end of its iteration, shape (tasks,)."""
         return self.chains(self.duration)
 
-    def may_start_on(self, task: int) -> Flags:
+    def may_start_on(self, task: int) -> BoolArray:
         """Return one flag per node: True if a startable task may start there now, given room."""
         may = self.eligible[self.task_class[task]] == 1
         bound_nodes = [int(self.bound[task])] * int(self.bound[task] >= 0)

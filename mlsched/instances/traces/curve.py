@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.core.losses.curves import FloatArray
+from mlsched.core.fields import FloatArray
 from mlsched.core.safe_open import open_tar, shown_path
 from mlsched.instances.traces.source import Text, shown
 

@@ -17,14 +17,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.placement import Instance
 from mlsched.learned.net import Floats
 
-FloatArray = npt.NDArray[np.float64]
 #: The tensors of the model: two of types x types (on row by a task of column), two of types.
 PAIRS, ALONE = ("speeds.worker", "speeds.ps"), ("speeds.remote_ps", "speeds.remote_worker")
 

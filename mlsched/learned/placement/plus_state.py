@@ -8,15 +8,12 @@ network coefficients are not read: slowdowns are estimates of a fitted model (`p
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.instances.placement import Instance, Plan
 from mlsched.learned.placement.plus_net import JOB, View
 from mlsched.learned.placement.plus_speeds import Speeds, network_shares
 
-FloatArray = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 #: Candidates by their state, job, server and part, each of shape (C,).
 Candidates = tuple[IntArray, IntArray, IntArray, IntArray]
 #: All numbers of tasks up to this may be put on a server at once; beyond it, powers of two.
@@ -67,7 +64,7 @@ class Question:
         self.classes = self._server_classes()
         self.fixed = self._fixed_features()
 
-    def _server_classes(self) -> Flags:
+    def _server_classes(self) -> BoolArray:
         """Return the class of equivalent servers of each server, one-hot, shape (M, classes)."""
         i = self.instance
         rows = np.concatenate([i.server_free, i.server_capacity, i.run_workers.T, i.run_ps.T], axis=1)
@@ -130,7 +127,7 @@ class States:
 
     # -- possible steps -----------------------------------------------------------------------------------------------
 
-    def _selectable_servers(self) -> tuple[Flags, IntArray]:
+    def _selectable_servers(self) -> tuple[BoolArray, IntArray]:
         """Return which servers may be chosen (the first of each class) and the size of their class, both (B, M)."""
         q = self.question
         fresh = ~self.touched
@@ -142,7 +139,7 @@ class States:
         equal = np.where(fresh, members.sum(axis=1) @ q.classes.T, 1)
         return self.touched | first, equal
 
-    def possible_placements(self, first: Flags) -> Flags:
+    def possible_placements(self, first: BoolArray) -> BoolArray:
         """Return the possible next placements, shape (B, J, M, parts)."""
         q = self.question
         job = self.waiting & ~self.done[:, None] & (self.placed < q.most)[:, None]
@@ -151,7 +148,7 @@ class States:
             only = np.arange(q.jobs) == self.begun[:, None]
             job = np.where(busy[:, None], only, job)
         fits = (q.parts <= self.remaining[:, :, None]).all(axis=3) & job[:, :, None]
-        possible: Flags = fits[:, :, None, :] & first[:, None, :, None]
+        possible: BoolArray = fits[:, :, None, :] & first[:, None, :, None]
         for r in range(self.free.shape[2]):
             possible &= self.free[:, None, :, None, r] >= q.need[None, :, None, :, r]
         if q.apart.any():

@@ -11,13 +11,12 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.heuristics.taskgraph.measures import per_job, remaining_time, shares
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 Floats = npt.NDArray[np.floating]
-Flags = npt.NDArray[np.bool_]
 
 HOUR = 3600.0
 #: Features of the job itself.
@@ -68,15 +67,15 @@ class Standing:
     left: Floats
     price: Floats
     share: Floats
-    runs: Flags
-    begun: Flags
+    runs: BoolArray
+    begun: BoolArray
     ran: Floats
     waited: Floats
     stayed: Floats
     due: Floats
     urgency: Floats
-    known: Flags
-    there: Flags
+    known: BoolArray
+    there: BoolArray
 
 
 def standing_of(snapshot: Snapshot, stop_after: IntArray) -> Standing:

@@ -13,13 +13,12 @@ import functools
 import numpy as np
 
 from mlsched.core.errors import InvalidFile
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.registry import solver
 from mlsched.heuristics.workers.rates import feasible_cost, most_weighted_work
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned.net import Mlp
 from mlsched.learned.weights import Weights, of
-from mlsched.solvers.workers._fluid import FloatArray
 
 #: Powers of the smooth numbers of longer jobs: from the job's share of two jobs' times to nearly a count.
 POWERS = (1, 3, 10)

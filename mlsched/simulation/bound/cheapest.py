@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.simulation.bound.pieces import Floats
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.bound.prices import Prices, Ways
 
 #: Largest number of entries of a table.
@@ -29,7 +28,7 @@ MOST_ENTRIES = 2**20
 NARROW, MOST_TOGETHER = 16, 2**15
 
 
-def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, int]:
+def cheapest(ways: Ways, prices: Prices) -> tuple[FloatArray, FloatArray, int]:
     """Compute the cheapest execution of each piece.
 
     Returns:
@@ -72,7 +71,7 @@ def groups(widths: IntArray) -> list[IntArray]:
 class _Table:
     """Some pieces (rows) and their relevant intervals (columns): the ticks there, and the payment of each piece."""
 
-    def __init__(self, ways: Ways, group: IntArray, prices: Prices, number: IntArray, pays: Floats) -> None:
+    def __init__(self, ways: Ways, group: IntArray, prices: Prices, number: IntArray, pays: FloatArray) -> None:
         self.release, self.length, self.weight = ways.release[group], ways.length[group], ways.weight[group]
         self.begin = np.maximum(prices.start + number * prices.step, self.release[:, None])
         self.end = prices.start + (number + 1) * prices.step
@@ -80,7 +79,7 @@ class _Table:
         self.pays, self.order = pays, np.argsort(pays, axis=1, kind="stable")
         self.sorted = np.take_along_axis(pays, self.order, axis=1)
 
-    def least(self, reached: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+    def least(self, reached: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the least cost of each row, and the ticks in which it then runs, by interval.
 
         Args:
@@ -111,15 +110,15 @@ class _Table:
             many = max(1, min(2 * many, MOST_TOGETHER // max(1, going.size * self.pays.shape[1])))
         return best, ran
 
-    def _least_payment(self, last: IntArray) -> Floats:
+    def _least_payment(self, last: IntArray) -> FloatArray:
         """Return a lower limit of each row's payment for its ticks, for all ends up to the end of a column."""
         there = np.maximum(self.end - self.begin, 0) * (np.arange(self.pays.shape[1]) <= last[:, None])
         there = np.take_along_axis(there, self.order, axis=1)
         chosen_ticks = np.clip(self.length[:, None] - (np.cumsum(there, axis=1) - there), 0, there)
-        least: Floats = (chosen_ticks * self.sorted).sum(axis=1) * (1 - 1e-9)
+        least: FloatArray = (chosen_ticks * self.sorted).sum(axis=1) * (1 - 1e-9)
         return least
 
-    def _ending_in(self, rows: IntArray, column: IntArray, end: Floats) -> tuple[Floats, Floats]:
+    def _ending_in(self, rows: IntArray, column: IntArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the least cost of rows that end in a column, at `end` or later, and the ticks in which they run."""
         order, pays, weight = self.order[rows], self.sorted[rows], self.weight[rows]
         there = np.maximum(np.minimum(self.end[rows], end[:, None]) - self.begin[rows], 0)

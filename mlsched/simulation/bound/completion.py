@@ -25,8 +25,9 @@ import dataclasses
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched.simulation.bound import cheapest, typed, uninterrupted
-from mlsched.simulation.bound.pieces import Floats, Pieces
+from mlsched.simulation.bound.pieces import Pieces
 from mlsched.simulation.bound.prices import Prices, Ways
 from mlsched.simulation.bound.typed import TypedWays
 
@@ -125,7 +126,9 @@ class Climb:
         reached: Number of intervals and bound after each level.
     """
 
-    def __init__(self, ways: Ways | TypedWays, capacity: Floats, prices: Prices, levels: int, pausing: bool) -> None:
+    def __init__(
+        self, ways: Ways | TypedWays, capacity: FloatArray, prices: Prices, levels: int, pausing: bool
+    ) -> None:
         self.ways, self.capacity, self.prices, self.pausing = ways, capacity, prices, pausing
         self._levels = levels
         self.best, self.work, self._most = 0.0, 0, 0
@@ -148,7 +151,7 @@ class Climb:
                 if number and self.best - before < effort.gain * self.best:
                     return
 
-    def value(self, prices: Prices) -> tuple[float, Floats]:
+    def value(self, prices: Prices) -> tuple[float, FloatArray]:
         """Return the right side, less a margin above its rounding error, and its slope."""
         if isinstance(self.ways, TypedWays):
             cost, use, work = typed.cheapest(self.ways, prices, self.pausing)
@@ -176,7 +179,7 @@ class Climb:
         shape, whole = self.prices.values.shape, max(1.0, float(self.ways.weight @ self.ways.length))
         base = self.prices
 
-        def cost(x: Floats) -> tuple[float, Floats]:
+        def cost(x: FloatArray) -> tuple[float, FloatArray]:
             self._continue_climb()
             value, slope = self.value(dataclasses.replace(base, values=x.reshape(shape) * unit))
             return -value / whole, -(slope * unit).ravel() / whole

@@ -16,21 +16,22 @@ import heapq
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.simulation.bound.pieces import Floats
+from mlsched.core.fields import FloatArray, IntArray
 
 
-def least_remaining_work(release: IntArray, work: IntArray, speed: int) -> Floats:
+def least_remaining_work(release: IntArray, work: IntArray, speed: int) -> FloatArray:
     """Return each job's completion, ticks, if the job with the least work left always runs."""
     return _list_schedule(release, work, speed, None)[0]
 
 
-def most_weight(release: IntArray, work: IntArray, weight: Floats, speed: int) -> Floats:
+def most_weight(release: IntArray, work: IntArray, weight: FloatArray, speed: int) -> FloatArray:
     """Return each piece's mean busy time, ticks, if the piece with the largest ratio of weight to work always runs."""
     return _list_schedule(release, work, speed, work / np.maximum(weight, 1e-300))[1]
 
 
-def _list_schedule(release: IntArray, work: IntArray, speed: int, rank: Floats | None) -> tuple[Floats, Floats]:
+def _list_schedule(
+    release: IntArray, work: IntArray, speed: int, rank: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
     """Return completion and mean busy times if the least rank always runs (None: the least work left).
 
     Without work, both are the release. Times are counted in parts of a tick, 1 / speed, and so in integers.

@@ -5,13 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import Array
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
-
-Floats = npt.NDArray[np.float64]
+from mlsched.core.fields import FloatArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Kinds:
         capacity: Capacity of these resources; each type has its own resources.
     """
 
-    ticks: Floats
+    ticks: FloatArray
     demand: IntArray
     capacity: IntArray
 
@@ -58,7 +55,7 @@ class Pieces:
     length: IntArray
     demand: IntArray
     after: IntArray
-    weight: Floats
+    weight: FloatArray
     kinds: Kinds | None = None
 
     @property

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.aliases import Array
-from mlsched.simulation.bound.pieces import Floats, Kinds, Pieces
+from mlsched.core.fields import FloatArray
+from mlsched.simulation.bound.pieces import Kinds, Pieces
 
 Amounts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 #: Cutting planes for the prices of a time, and number of times with own prices.
@@ -42,21 +43,21 @@ def typed_end(pieces: Pieces, kinds: Kinds) -> float:
     return best
 
 
-def _least_cost(work: Floats, price: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _least_cost(work: FloatArray, price: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     """Return the cost of each piece's total work on the cheapest kind, and that kind."""
     cost: Array = np.where(np.isfinite(work[:, :, 0]), np.where(np.isfinite(work), work, 0) @ price, np.inf)
     kind = cost.argmin(axis=0)
     return cost[kind, np.arange(cost.shape[1])], kind
 
 
-def _best_prices(work: Floats, capacity: npt.NDArray[np.int64], share: Floats) -> Floats:
+def _best_prices(work: FloatArray, capacity: npt.NDArray[np.int64], share: FloatArray) -> FloatArray:
     """Return prices q with C . q = 1 under which these shares of the work cost most, by cutting planes."""
     from scipy.optimize import linprog
 
     count = len(capacity)
     price = np.full(count, 1 / (count * capacity))
     best, value = price, -np.inf
-    planes: list[Floats] = []
+    planes: list[FloatArray] = []
     for _ in range(PLANES):
         paid, kind = _least_cost(work, price)
         total = float(share @ paid)

@@ -20,10 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.bound import uninterrupted
 from mlsched.simulation.bound.cheapest import groups
-from mlsched.simulation.bound.pieces import Floats
 from mlsched.simulation.bound.prices import Prices, Ways
 
 #: Share by which each cost is lowered.
@@ -43,18 +42,18 @@ class TypedWays:
         demand: Demand per kind, shape (kinds, pieces, resources).
     """
 
-    release: Floats
-    weight: Floats
-    ticks: Floats
-    demand: Floats
+    release: FloatArray
+    weight: FloatArray
+    ticks: FloatArray
+    demand: FloatArray
 
     @property
-    def length(self) -> Floats:
+    def length(self) -> FloatArray:
         """Return the fewest ticks of each piece, shape (pieces,)."""
         return np.asarray(self.ticks.min(axis=0))
 
 
-def cheapest(ways: TypedWays, prices: Prices, pausing: bool) -> tuple[Floats, Floats, int]:
+def cheapest(ways: TypedWays, prices: Prices, pausing: bool) -> tuple[FloatArray, FloatArray, int]:
     """Compute the cheapest execution of each piece, on its best type of nodes; with `pausing`, it may be interrupted.
 
     Returns:
@@ -63,7 +62,7 @@ def cheapest(ways: TypedWays, prices: Prices, pausing: bool) -> tuple[Floats, Fl
     return _with_pauses(ways, prices) if pausing else _without_pauses(ways, prices)
 
 
-def _without_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
+def _without_pauses(ways: TypedWays, prices: Prices) -> tuple[FloatArray, FloatArray, int]:
     cost, kind, work = np.full(len(ways.release), np.inf), np.zeros(len(ways.release), dtype=np.int64), 0
     start = ways.release.copy()
     for m in range(len(ways.ticks)):
@@ -88,7 +87,7 @@ def _ways_of_kind(ways: TypedWays, kind: int, rows: IntArray) -> Ways:
     return Ways(ways.release[rows], whole, ways.weight[rows], ways.demand[kind, rows])
 
 
-def _with_pauses(ways: TypedWays, prices: Prices) -> tuple[Floats, Floats, int]:
+def _with_pauses(ways: TypedWays, prices: Prices) -> tuple[FloatArray, FloatArray, int]:
     count = len(prices.values)
     at_once = np.full(len(ways.release), np.inf)
     for ticks, demand in zip(ways.ticks, ways.demand, strict=True):
@@ -120,13 +119,13 @@ class _Steps(NamedTuple):
     after; unused steps have 0 work.
     """
 
-    gain: Floats
-    price: Floats
+    gain: FloatArray
+    price: FloatArray
     before: IntArray
     after: IntArray
 
 
-def _lower_hull(speed: Floats, pays: Floats) -> _Steps:
+def _lower_hull(speed: FloatArray, pays: FloatArray) -> _Steps:
     """Compute the steps of the lower hulls.
 
     Args:
@@ -161,7 +160,7 @@ class _Table:
         self.number = np.zeros((len(group), 0), dtype=np.int64)
         self.work = 0
 
-    def least(self, last: IntArray) -> Floats:
+    def least(self, last: IntArray) -> FloatArray:
         """Return the least cost of each row; `last` is the column of the last end that may be better."""
         ways, prices, group = self._ways, self._prices, self._group
         count, kinds = len(prices.values), len(ways.ticks)
@@ -198,8 +197,8 @@ class _Table:
         return best
 
     def _fill_knapsack(
-        self, rows: IntArray, end: int, able: Floats, price: Floats, ticks: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+        self, rows: IntArray, end: int, able: FloatArray, price: FloatArray, ticks: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the least cost of the total work (1) by steps of the intervals up to column `end`.
 
         It is inf if that is impossible.
@@ -224,7 +223,7 @@ class _Table:
         cost = (effort * price).sum(axis=1) + (end_work * own).sum(axis=1)
         return np.where(effort.sum(axis=1) + end_work.sum(axis=1) < 1 - 1e-9, np.inf, cost), effort, end_work
 
-    def ticks_on(self) -> list[Floats]:
+    def ticks_on(self) -> list[FloatArray]:
         """Return for each kind its ticks on the rows' cheapest executions, shape (rows, columns)."""
         kinds, rows = len(self._ways.ticks), np.arange(len(self._group))
         work_left = np.zeros_like(self._done)
@@ -239,7 +238,7 @@ class _Table:
         return per_kind
 
 
-def _step_ticks(steps: _Steps, work: Floats, kind: int) -> Floats:
+def _step_ticks(steps: _Steps, work: FloatArray, kind: int) -> FloatArray:
     """Return the change of ticks on a kind by each step: above 0 if the step begins this kind, below 0 at its end."""
     ticks = np.where(steps.gain > 0, work / np.where(steps.gain > 0, steps.gain, 1), 0.0)
     return np.asarray(ticks * (steps.after == kind) - ticks * (steps.before == kind))

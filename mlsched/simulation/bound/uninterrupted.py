@@ -14,15 +14,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.simulation.bound.pieces import Floats
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.bound.prices import Prices, Ways
 
 #: Starts that are examined together.
 MOST_STARTS = 2**20
 
 
-def cheapest(ways: Ways, prices: Prices) -> tuple[Floats, Floats, Floats, int]:
+def cheapest(ways: Ways, prices: Prices) -> tuple[FloatArray, FloatArray, FloatArray, int]:
     """Compute the best uninterrupted execution of each piece.
 
     Returns:
@@ -73,12 +72,12 @@ def _accept_better(
     ways: Ways,
     prices: Prices,
     columns: IntArray,
-    shift: tuple[IntArray, Floats],
+    shift: tuple[IntArray, FloatArray],
     ends: bool,
     among: IntArray,
     number: IntArray,
-    cost: Floats,
-    start: Floats,
+    cost: FloatArray,
+    start: FloatArray,
 ) -> None:
     """Accept the starts that cost less than the best so far.
 
@@ -116,7 +115,7 @@ def _accept_better(
         cost[piece[better]], start[piece[better]] = least[better], begin[where[better]]
 
 
-def held(ways: Ways, start: Floats, prices: Prices) -> Floats:
+def held(ways: Ways, start: FloatArray, prices: Prices) -> FloatArray:
     """Return the use (demand x ticks) of pieces with these starts in each interval, shape (intervals, resources)."""
     count = len(prices.values)
     use = np.empty((count, ways.demand.shape[1]))

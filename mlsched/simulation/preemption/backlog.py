@@ -16,12 +16,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import Data
-from mlsched.core.fields import IntArray
-
-Floats = npt.NDArray[np.float64]
+from mlsched.core.fields import FloatArray, IntArray
 
 #: Number of equal spans of the second half of the arrivals, over which backlog means are fitted.
 SPANS = 16
@@ -52,7 +49,7 @@ class Segments:
     end: IntArray
 
 
-def summary(submit: IntArray, finish: IntArray, runs: Segments, share: Floats, work: Floats) -> Data | None:
+def summary(submit: IntArray, finish: IntArray, runs: Segments, share: FloatArray, work: FloatArray) -> Data | None:
     """Return growth of the backlog and lost throughput of a run.
 
     Args:
@@ -85,7 +82,7 @@ def summary(submit: IntArray, finish: IntArray, runs: Segments, share: Floats, w
     }
 
 
-def spans(submit: IntArray) -> Floats | None:
+def spans(submit: IntArray) -> FloatArray | None:
     """Return the ends of the spans, s; None without two jobs.
 
     There are SPANS + 1 times from the middle of the arrivals to the last.
@@ -97,7 +94,7 @@ def spans(submit: IntArray) -> Floats | None:
     return np.linspace(middle, last, SPANS + 1) if np.count_nonzero(submit > middle) > 1 and last > middle else None
 
 
-def means_over(edges: Floats, segments: Segments, weight: Floats) -> Floats:
+def means_over(edges: FloatArray, segments: Segments, weight: FloatArray) -> FloatArray:
     """Return the mean over each span of the summed weight of the jobs that are in one of their segments."""
     weights, start, end = weight[segments.job], segments.start, segments.end
     # Integral of the sum from the beginning to each edge, segment by segment.
@@ -105,7 +102,7 @@ def means_over(edges: Floats, segments: Segments, weight: Floats) -> Floats:
     return np.asarray(np.diff(whole) / np.diff(edges))
 
 
-def slope(edges: Floats, means: Floats) -> Slope:
+def slope(edges: FloatArray, means: FloatArray) -> Slope:
     """Fit a line to the means over the spans, by least squares."""
     time = (edges[:-1] + edges[1:]) / 2 / DAY
     time = time - time.mean()

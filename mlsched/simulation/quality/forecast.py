@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.core.losses.curves import FAMILIES, FloatArray
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched.core.losses.curves import FAMILIES
 from mlsched.core.losses.fits import Fits, unfitted
 from mlsched.core.losses.predict import Predictor, strawman
 from mlsched.core.losses.window import Window

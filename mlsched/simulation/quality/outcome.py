@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.aliases import Array, Columns, Data
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.quality.log import Log
 from mlsched.simulation.quality.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 #: Loss reductions whose times the paper reports, percent.
 LEVELS = (90, 95)
@@ -43,14 +41,14 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     }
 
 
-def reached(workload: Workload, log: Log, share: float) -> Floats:
+def reached(workload: Workload, log: Log, share: float) -> FloatArray:
     """Return seconds from each job's submission to the first iteration with this share of its loss reduction."""
     below = workload.normalised() <= 1 - share + 1e-12
     needed = np.minimum(below.argmax(axis=1), workload.last)  # 0 iterations if the loss cannot fall
     return _time_of_work(workload, log, needed * workload.work)
 
 
-def _time_of_work(workload: Workload, log: Log, served_work: IntArray) -> Floats:
+def _time_of_work(workload: Workload, log: Log, served_work: IntArray) -> FloatArray:
     """Return seconds from submission until each job has done `served_work` core-milliseconds."""
     c = log.columns()
     order = np.argsort(c["job"], kind="stable")
@@ -77,17 +75,17 @@ class Course:
     time: IntArray
     seconds: IntArray
     active: npt.NDArray[np.bool_]
-    loss: Floats
+    loss: FloatArray
     cores: IntArray
 
-    def average_loss(self) -> Floats:
+    def average_loss(self) -> FloatArray:
         """Return the mean normalised loss of the active jobs of each interval, NaN without active jobs (Fig. 7(a))."""
         count = self.active.sum(axis=0)
         total = np.where(self.active, self.loss, 0.0).sum(axis=0)
         mean: Array = np.divide(total, count, out=np.full(len(self.time), np.nan), where=count > 0)
         return np.asarray(mean, dtype=np.float64)
 
-    def groups(self) -> dict[str, tuple[Floats, Floats]]:
+    def groups(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Return Fig. 8: group -> (share of the cores in use, share of the jobs) in each interval with at least 4 jobs.
 
         Active jobs in order of falling loss: the first quarter, the second, the other half.
@@ -131,7 +129,7 @@ def course(workload: Workload, log: Log) -> Course:
     return Course(time, seconds, active, loss, np.where(active, np.cumsum(cores, axis=1)[:, :-1], 0))
 
 
-def _loss_seconds(workload: Workload, log: Log, completion: Floats) -> Floats:
+def _loss_seconds(workload: Workload, log: Log, completion: FloatArray) -> FloatArray:
     """Integrate each job's normalised loss from submission to completion, with the loss at each interval's start."""
     over_time = course(workload, log)
     stay = np.clip((workload.submit + completion)[:, None] - over_time.time, 0, over_time.seconds)
@@ -171,7 +169,7 @@ def summary(workload: Workload, log: Log) -> Data:
     }
 
 
-def _mean_or_none(values: Floats) -> float | None:
+def _mean_or_none(values: FloatArray) -> float | None:
     return float(values.mean()) if values.size else None
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph.measures import Floats, by_class, per_job, remaining_time, shares
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched.heuristics.taskgraph.measures import by_class, per_job, remaining_time, shares
 from mlsched.heuristics.taskgraph.preemption import prices_of_pauses, within_capacity
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -44,7 +44,7 @@ class Standing:
         of_jobs: Features, shape (jobs, OF_JOB).
     """
 
-    def __init__(self, snapshot: Snapshot, stop_after: IntArray, priority: Floats) -> None:
+    def __init__(self, snapshot: Snapshot, stop_after: IntArray, priority: FloatArray) -> None:
         self.share = per_job(snapshot, shares(snapshot))
         runs = per_job(snapshot, snapshot.state == RUNNING) > 0
         self.waits = float(np.log2(1 + self.share[~runs].sum())) / MOST_WAITING

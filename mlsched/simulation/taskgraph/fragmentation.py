@@ -9,14 +9,10 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.heuristics.taskgraph.packing import packing
 from mlsched.instances.taskgraph.gpus import gpu_column
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 #: Points in time that are processed together.
 BLOCK = 256
@@ -38,7 +34,7 @@ class Queue:
     end: IntArray
     kind: IntArray
     tasks: Sequence[IntArray]
-    may: Sequence[Flags]
+    may: Sequence[BoolArray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Course:
     """
 
     times: IntArray
-    fragmentation: Floats
+    fragmentation: FloatArray
     waiting: IntArray
     for_shape: IntArray
 
@@ -152,7 +148,7 @@ def _queue_heads(queue: Queue, times: IntArray) -> IntArray:
     return np.asarray(np.append(queue.kind, -1)[least])
 
 
-def _unusable_share(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:
+def _unusable_share(free: IntArray, tasks: IntArray, may: BoolArray, gpu: int) -> FloatArray:
     """Return the share of the free GPUs on nodes without room for any of the tasks, shape (times,).
 
     `free` has shape (times, nodes, resources).
@@ -167,7 +163,7 @@ def _unusable_share(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Fl
     return np.asarray(np.where(total > 0, (amount * ~useful).sum(axis=1) / np.maximum(total, 1), 0.0))
 
 
-def _tasks_fit(free: IntArray, tasks: IntArray, may: Flags) -> Flags:
+def _tasks_fit(free: IntArray, tasks: IntArray, may: BoolArray) -> BoolArray:
     """Return whether all the tasks fit the nodes together, shape (times,)."""
     alike = (tasks == tasks[0]).all(axis=1)
     first, others = int(alike.sum()), len(tasks) - int(alike.sum())

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.solvers.backends.highs import run_lp
-from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
+from mlsched.solvers.workers._fluid import Fluid, new_highs
 from mlsched.solvers.workers._tails import SEGMENTS, Tail
 
 #: A configuration enters when its reduced cost per unit of time is below minus this.

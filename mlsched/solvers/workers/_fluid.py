@@ -17,14 +17,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import BackendModel
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.workers.horizon import NS, Horizon
 from mlsched.instances.workers.instance import NEVER
 
-FloatArray = npt.NDArray[np.float64]
 #: A covering mixture must be faster by this share, so that rounding keeps all relevant configurations.
 STRICT = 1e-9
 #: Mean work in scaled units.

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched.solvers.workers._event_lp import ARRIVE, FINISH, Event, EventLP, Solved
-from mlsched.solvers.workers._fluid import FloatArray, Fluid
+from mlsched.solvers.workers._fluid import Fluid
 
 #: Preference of the first orders for jobs of little remaining work: from equal shares towards SRPT.
 GREED = (0.0, 1.0, 3.0)

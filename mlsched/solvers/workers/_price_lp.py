@@ -20,8 +20,9 @@ import math
 import numpy as np
 
 from mlsched.core.deadline import MOMENT, Deadline
+from mlsched.core.fields import FloatArray
 from mlsched.solvers.backends.highs import run_lp
-from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
+from mlsched.solvers.workers._fluid import Fluid, new_highs
 from mlsched.solvers.workers._prices import Prices
 
 #: Columns beyond which the program is not built: HiGHS would take tens of seconds.

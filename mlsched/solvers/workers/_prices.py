@@ -32,12 +32,11 @@ import dataclasses
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.solvers.workers._fluid import FloatArray, Fluid
+from mlsched.core.fields import BoolArray, FloatArray
+from mlsched.solvers.workers._fluid import Fluid
 from mlsched.solvers.workers._tails import Tail, tail
 
-BoolArray = npt.NDArray[np.bool_]
 #: Number of tried values mu of a unit of work, from LEAST_VALUE to the number of jobs plus 8.
 VALUES, LEAST_VALUE = 240, 0.1
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.solvers.workers._fluid import FloatArray
+from mlsched.core.fields import FloatArray
 
 #: Number of linear pieces of a tail.
 SEGMENTS = 8

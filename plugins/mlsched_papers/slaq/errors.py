@@ -12,7 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.losses.curves import Family, FloatArray
+from mlsched.core.fields import FloatArray
+from mlsched.core.losses.curves import Family
 from mlsched.core.losses.predict import Predictor, strawman
 from mlsched.core.losses.window import Window
 

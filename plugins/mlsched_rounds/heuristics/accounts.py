@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from mlsched.core.fields import FloatArray
+
 #: A job, or two jobs that share their GPUs, the smaller number first.
 Unit = tuple[int, ...]
 
@@ -25,7 +26,7 @@ UNTOUCHED = 1e9
 class Accounts:
     """Time, deficit, share and priority of each job on each type; jobs are numbered in order of arrival."""
 
-    def __init__(self, jobs: int, types: int, rate: Floats, opening: float) -> None:
+    def __init__(self, jobs: int, types: int, rate: FloatArray, opening: float) -> None:
         self.rate, self.opening = rate, opening
         self.time = np.full((jobs, types), opening)
         self.deficit = np.zeros((jobs, types))
@@ -59,12 +60,12 @@ class Accounts:
         self.total[:] = self.opening * len(active)
         self.last_reset = now
 
-    def allocate(self, active: npt.NDArray[np.int64], share: Floats) -> None:
+    def allocate(self, active: npt.NDArray[np.int64], share: FloatArray) -> None:
         """Store the policy's shares of the active jobs."""
         self.share[active] = share
         self.known[active] = True
 
-    def priority(self, active: npt.NDArray[np.int64]) -> Floats:
+    def priority(self, active: npt.NDArray[np.int64]) -> FloatArray:
         """Return the priorities of the active jobs on each type."""
         share, result = self.share[active], np.zeros((len(active), len(self.total)))
         request = (share != 0) & (self.rate[active] > 0) & self.known[active, None]
@@ -76,7 +77,7 @@ class Accounts:
                 result[rows, kind] = share[rows, kind] / (self.time[active[rows], kind] / total)
         return result
 
-    def queue(self, active: npt.NDArray[np.int64], kind: int, priority: Floats) -> npt.NDArray[np.int64]:
+    def queue(self, active: npt.NDArray[np.int64], kind: int, priority: FloatArray) -> npt.NDArray[np.int64]:
         """Return the rows of the active jobs for a type: by falling priority, deficit and share, then by arrival."""
         keys = (-self.share[active, kind], -self.deficit[active, kind], -priority[:, kind])
         return np.lexsort(keys)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
-from mlsched_rounds.heuristics.accounts import Accounts, Floats, Unit
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched_rounds.heuristics.accounts import Accounts, Unit
 
 #: Steps per second of two jobs that share their GPUs, shape (2, types); 0 if they do not fit.
-Together = Callable[[int, int], Floats]
+Together = Callable[[int, int], FloatArray]
 #: Placeholder for the second job in a row of a single job.
 ALONE = -1
 
@@ -29,7 +29,7 @@ class PairAccounts(Accounts):
         rate: Steps per second of each single job, shape (jobs, types).
     """
 
-    def __init__(self, gpus: IntArray, rate: Floats, opening: float, together: Together) -> None:
+    def __init__(self, gpus: IntArray, rate: FloatArray, opening: float, together: Together) -> None:
         super().__init__(0, rate.shape[1], np.zeros((0, rate.shape[1])), opening)
         self.gpus, self._alone, self._together = gpus, rate, together
         self.first: IntArray = np.zeros(0, dtype=np.int64)

@@ -11,12 +11,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 
-Floats = npt.NDArray[np.float64]
 #: The paper's p, and its lambda: the cost of a job that waits.
 POWER, WAITING = -0.5, 1.1
 
@@ -50,7 +48,7 @@ def usual(capacity: IntArray, per_node: IntArray) -> Configurations:
     return Configurations(np.array(kinds, dtype=np.int64), np.array(counts, dtype=np.int64), capacity)
 
 
-def kept(age: Floats, restarts: IntArray, seconds: Floats) -> Floats:
+def kept(age: FloatArray, restarts: IntArray, seconds: FloatArray) -> FloatArray:
     """Return the part of each job's goodput that one more restart leaves.
 
     It is (age - restarts x seconds) / (age + seconds), within [0, 1].
@@ -58,7 +56,7 @@ def kept(age: Floats, restarts: IntArray, seconds: Floats) -> Floats:
     return np.clip((age - restarts * seconds) / np.maximum(age + seconds, 1e-300), 0.0, 1.0)
 
 
-def costs(goodput: Floats, current: IntArray, keeps: Floats, *, power: float = POWER) -> Floats:
+def costs(goodput: FloatArray, current: IntArray, keeps: FloatArray, *, power: float = POWER) -> FloatArray:
     """Return G^p for each job and configuration; inf if the goodput is 0.
 
     Args:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched_rounds.instances.goodput import POWER, WAITING, Configurations, Floats, costs, kept
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched_rounds.instances.goodput import POWER, WAITING, Configurations, costs, kept
 from mlsched_rounds.instances.instance import PPM, Instance
 
 #: Cost of an impossible configuration; plans never pay it.
@@ -32,12 +32,12 @@ class State:
     age: Any
     current: IntArray
     restarts: IntArray
-    restart_seconds: Floats
+    restart_seconds: FloatArray
     weight: IntArray | None = None
 
 
 def from_rates(
-    rate: Floats,
+    rate: FloatArray,
     configurations: Configurations,
     state: State,
     *,
@@ -88,7 +88,7 @@ def from_rates(
     )
 
 
-def reference_rates(rate: Floats, configurations: Configurations) -> tuple[Floats, Floats]:
+def reference_rates(rate: FloatArray, configurations: Configurations) -> tuple[FloatArray, FloatArray]:
     """Return `usual` and `fair` of each job, steps per second; see the module's docstring."""
     jobs, types = len(rate), len(configurations.capacity)
     usual, fair, share = np.zeros(jobs), np.zeros(jobs), np.zeros(jobs)

@@ -22,15 +22,13 @@ from bisect import bisect_right
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import UNLIMITED, IntArray, array
+from mlsched.core.fields import UNLIMITED, FloatArray, IntArray, array
 from mlsched.core.record import Record
 
 #: Parts of a step per second in `Adaptation.rate`.
 PICO = 10**12
-Floats = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -64,11 +62,11 @@ class Adaptation(Record):
                 raise InvalidInput(f"{name}: expected the number of a regime of the job, below {regimes}")
 
     @functools.cached_property
-    def rates(self) -> Floats:
+    def rates(self) -> FloatArray:
         """Return the steps per second, shape (jobs, regimes, types)."""
         exact = [int(rate) * PICO + int(fine) for rate, fine in zip(self.rate.flat, self.fine.flat, strict=True)]
         values = np.array([digits / PICO**2 for digits in exact], dtype=np.float64)
-        result: Floats = values.reshape(self.rate.shape)
+        result: FloatArray = values.reshape(self.rate.shape)
         return result
 
     @functools.cached_property
@@ -83,7 +81,7 @@ class Adaptation(Record):
         """Return the number of epochs of each job, given its steps in the log."""
         return [-(-count // row[0]) for count, row in zip(steps.tolist(), self.epoch_steps, strict=True)]
 
-    def seconds(self, steps: IntArray) -> Floats:
+    def seconds(self, steps: IntArray) -> FloatArray:
         """Return a lower bound on each job's seconds on one type, shape (jobs, types); inf if the job never ends.
 
         Each epoch is done in the fastest regime that can have been reached by then. Each change of regime gives at most
@@ -95,7 +93,7 @@ class Adaptation(Record):
             times = np.where(
                 self.rates > 0, np.array(self.epoch_steps, dtype=np.float64)[..., None] / self.rates, np.inf
             )
-        result: Floats = times[:, 0] * (steps / np.array(self.epoch_steps)[:, 0])[:, None]
+        result: FloatArray = times[:, 0] * (steps / np.array(self.epoch_steps)[:, 0])[:, None]
         for job, epochs in enumerate(self.epochs(steps)):
             wished = self._regime_wishes(job, epochs)
             changes = int(wished[0] + np.abs(np.diff(wished)).sum())
@@ -136,9 +134,9 @@ class Progress:
         """Return the remaining steps."""
         return max(0, int(self.all[job] - self.done[job]))
 
-    def rates(self, job: int) -> Floats:
+    def rates(self, job: int) -> FloatArray:
         """Return the steps per second on each type in the job's regime."""
-        result: Floats = self.adaptation.rates[job, self.regime[job]]
+        result: FloatArray = self.adaptation.rates[job, self.regime[job]]
         return result
 
     def epoch(self, job: int) -> int:

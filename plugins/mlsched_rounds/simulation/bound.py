@@ -6,9 +6,10 @@ import functools
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.simulation.workload import MICRO, Workload
 from mlsched_rounds.solvers.fluid import grid, makespan_bound, total_jct_bound
-from mlsched_rounds.solvers.shares import Floats, Rates
+from mlsched_rounds.solvers.shares import Rates
 
 #: Number of intervals in the linear program of completion times: more intervals prove more.
 INTERVALS = 120
@@ -24,7 +25,7 @@ def bound(workload: Workload, pausing: bool = True) -> dict[str, float]:
     return {"mean_completion_s": mean_completion(workload), "makespan_s": makespan(workload)}
 
 
-def _rates_and_work(workload: Workload) -> tuple[Rates, Floats]:
+def _rates_and_work(workload: Workload) -> tuple[Rates, FloatArray]:
     """Return the rates, and the work of each job: its steps, or 1 if it changes its batch sizes."""
     rates, amount = workload.rates, workload.steps.astype(float)
     if workload.adaptation is not None:

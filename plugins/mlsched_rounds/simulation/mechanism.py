@@ -7,8 +7,7 @@ import random
 import numpy as np
 
 from mlsched.core.errors import InvalidInput, Stuck
-from mlsched.core.fields import IntArray
-from mlsched_rounds.heuristics.accounts import Floats
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched_rounds.heuristics.greedy import taken
 from mlsched_rounds.heuristics.pairs import PairAccounts
 from mlsched_rounds.heuristics.shares import Asked, Policy, Readings
@@ -33,7 +32,7 @@ class Mechanism:
             together = workload.packing.together
             rounds.accounts = PairAccounts(workload.gpus, rounds.rate, options.round / 2, together)
         self.shares = policy.start(Readings(options.seed, options.fifo, options.optimum, first))
-        self.calls: list[tuple[float, list[int], Floats]] = []
+        self.calls: list[tuple[float, list[int], FloatArray]] = []
         self._shuffle = random.Random(options.seed + 5)
 
     @property
@@ -41,7 +40,7 @@ class Mechanism:
         """Return the number of calls of the policy with at least one job."""
         return sum(bool(jobs) for _, jobs, _ in self.calls)
 
-    def _visible_rates(self) -> Floats:
+    def _visible_rates(self) -> FloatArray:
         """Return the rates as the policy sees them."""
         rate, w = self.rounds.rate, self.workload
         if not self.policy.aware:

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray, array
+from mlsched.core.fields import FloatArray, IntArray, array
 from mlsched.core.record import Record
-from mlsched_rounds.simulation.adaptation import PICO, Floats
+from mlsched_rounds.simulation.adaptation import PICO
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -43,19 +43,19 @@ class Packing(Record):
             raise InvalidInput("rate: both jobs of a pair must have a rate on a type, or neither")
 
     @functools.cached_property
-    def rates(self) -> Floats:
+    def rates(self) -> FloatArray:
         """Return the steps per second, shape (groups, groups, types)."""
         exact = [int(rate) * PICO + int(fine) for rate, fine in zip(self.rate.flat, self.fine.flat, strict=True)]
-        result: Floats = np.array([digits / PICO**2 for digits in exact], dtype=np.float64).reshape(self.rate.shape)
+        result: FloatArray = np.array([digits / PICO**2 for digits in exact], dtype=np.float64).reshape(self.rate.shape)
         return result
 
-    def together(self, first: int, second: int) -> Floats:
+    def together(self, first: int, second: int) -> FloatArray:
         """Return the steps per second of two jobs that share their GPUs, shape (2, types); 0 if they do not fit."""
         a, b = int(self.group[first]), int(self.group[second])
         return np.stack([self.rates[a, b], self.rates[b, a]])
 
     @functools.cached_property
-    def best(self) -> Floats:
+    def best(self) -> FloatArray:
         """Return the steps per second of each job beside its best partner among the other jobs, shape (jobs, types)."""
         members = np.bincount(self.group, minlength=len(self.rate))
         result = np.zeros((len(self.group), self.rate.shape[2]))

@@ -17,9 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched.core.fields import IntArray, ints
+from mlsched.core.fields import FloatArray, IntArray, ints
 from mlsched_rounds.heuristics.forecast import Forecast
-from mlsched_rounds.simulation.adaptation import Floats
 from mlsched_rounds.simulation.options import Options
 from mlsched_rounds.simulation.simulator import Rounds
 from mlsched_rounds.simulation.workload import Workload
@@ -113,7 +112,7 @@ class Planner:
         pace = {one: float(batch[one]) * self._mean_rate(w.adaptation.rates[job, one]) for one in set(regimes)}
         return Forecast([int(batch[one]) for one in regimes], [samples / pace[one] for one in regimes], samples)
 
-    def _mean_rate(self, rate: Floats) -> float:
+    def _mean_rate(self, rate: FloatArray) -> float:
         """Return the steps per second, averaged over the job's GPUs."""
         able = np.where(rate > 0, self.workload.capacity, 0)
         return float(rate @ able / able.sum())
@@ -185,7 +184,7 @@ class Planner:
         return result
 
 
-def _rows_of_round(runs: IntArray, gpus: IntArray, remaining: Floats, free: int) -> list[int]:
+def _rows_of_round(runs: IntArray, gpus: IntArray, remaining: FloatArray, free: int) -> list[int]:
     """Return the rows of a round: the planned jobs, then others that fit, most remaining work first."""
     result = np.flatnonzero(runs).tolist()
     free -= int(gpus[result].sum())

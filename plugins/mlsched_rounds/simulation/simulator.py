@@ -13,7 +13,8 @@ from collections.abc import Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from mlsched_rounds.heuristics.accounts import Accounts, Floats, Unit
+from mlsched.core.fields import FloatArray
+from mlsched_rounds.heuristics.accounts import Accounts, Unit
 from mlsched_rounds.simulation.adaptation import Progress
 from mlsched_rounds.simulation.options import Options
 from mlsched_rounds.simulation.packing import Packing
@@ -72,7 +73,7 @@ class Rounds:
         arrival: Sequence[float],
         steps: Sequence[int],
         gpus: Sequence[int],
-        rate: Floats,
+        rate: FloatArray,
         capacity: Sequence[int],
         options: Options,
         progress: Progress | None = None,

@@ -11,11 +11,10 @@ import numpy.typing as npt
 from mlsched.core.aliases import BackendModel
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import BackendError
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 
-Floats = npt.NDArray[np.float64]
 #: Tolerance of HiGHS in rows and reduced costs; its default is 1e-7.
 FEASIBLE = 1e-9
 #: Choice among many optima of a linear program: a vertex, or a point in the middle of them.
@@ -27,25 +26,25 @@ class Solved:
     """An optimum: the value, the columns' values, and the rows' prices (0 for an integer program)."""
 
     value: float
-    x: Floats
-    prices: Floats
+    x: FloatArray
+    prices: FloatArray
 
 
 class Program:
     """min or max cost . x + offset over rows low <= a . x <= high and columns low <= x <= high."""
 
     def __init__(self) -> None:
-        self.cost: list[Floats] = []
-        self.column_low: list[Floats] = []
-        self.column_high: list[Floats] = []
+        self.cost: list[FloatArray] = []
+        self.column_low: list[FloatArray] = []
+        self.column_high: list[FloatArray] = []
         self.whole: list[npt.NDArray[np.bool_]] = []
-        self.row_low: list[Floats] = []
-        self.row_high: list[Floats] = []
-        self.entries: list[tuple[IntArray, IntArray, Floats]] = []
+        self.row_low: list[FloatArray] = []
+        self.row_high: list[FloatArray] = []
+        self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
         self.columns, self.rows = 0, 0
 
     def add_columns(
-        self, cost: Any, low: float | Floats = 0.0, high: float | Floats = np.inf, *, whole: bool = False
+        self, cost: Any, low: float | FloatArray = 0.0, high: float | FloatArray = np.inf, *, whole: bool = False
     ) -> IntArray:
         """Add columns of these costs and return their numbers."""
         cost = np.asarray(cost, dtype=np.float64).ravel()

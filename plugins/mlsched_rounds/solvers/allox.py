@@ -14,8 +14,7 @@ import dataclasses
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
-from mlsched_rounds.solvers._linear import Floats
+from mlsched.core.fields import FloatArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Queues:
         return np.array(sorted(job for _, job in top.values()), dtype=np.int64)
 
 
-def allox(seconds: Floats, machines: IntArray, waited: Floats | None = None) -> Queues:
+def allox(seconds: FloatArray, machines: IntArray, waited: FloatArray | None = None) -> Queues:
     """Return the queues of the least sum of completion times (AlloX, Eq. 2).
 
     Args:

@@ -19,8 +19,8 @@ import dataclasses
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched.core.fields import IntArray
-from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram, isolated
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched_rounds.solvers.shares import Optimum, Rates, SharesProgram, isolated
 
 #: Newton's method ends at this relative distance from the proven value, or after this number of steps.
 CLOSE, STEPS = 1e-9, 60
@@ -37,12 +37,12 @@ class Progress:
             isolated time").
     """
 
-    remaining: Floats
-    age: Floats
-    isolated: Floats
+    remaining: FloatArray
+    age: FloatArray
+    isolated: FloatArray
 
 
-def ratios(rates: Rates, shares: Floats, progress: Progress) -> Floats:
+def ratios(rates: Rates, shares: FloatArray, progress: Progress) -> FloatArray:
     """Return the finish-time ratio rho_j of each job if it keeps its shares.
 
     It is nan for jobs that are finished or can never run, and inf for unfinished jobs without a share.
@@ -55,7 +55,7 @@ def ratios(rates: Rates, shares: Floats, progress: Progress) -> Floats:
     return result
 
 
-def finish_time_fairness(rates: Rates, progress: Progress, *, optimum: Optimum = "vertex") -> Floats:
+def finish_time_fairness(rates: Rates, progress: Progress, *, optimum: Optimum = "vertex") -> FloatArray:
     """Return the shares under which the largest ratio is smallest."""
     jobs = _unfinished_jobs(rates, progress)
     if not jobs.size:
@@ -81,14 +81,14 @@ def _unfinished_jobs(rates: Rates, progress: Progress) -> IntArray:
     return np.intersect1d(np.flatnonzero(progress.remaining > 0), rates.able)
 
 
-def _isolated_duration(rates: Rates, progress: Progress) -> Floats:
+def _isolated_duration(rates: Rates, progress: Progress) -> FloatArray:
     """Return F_j: seconds from arrival to the end, in isolation with a part of every type."""
     alone = np.maximum(rates.advanced(isolated(rates)), 1e-300)
-    fair: Floats = progress.isolated + progress.remaining / alone
+    fair: FloatArray = progress.isolated + progress.remaining / alone
     return fair
 
 
-def _meet_needs(rates: Rates, jobs: IntArray, need: Floats, change: Floats) -> tuple[Floats, float, float]:
+def _meet_needs(rates: Rates, jobs: IntArray, need: FloatArray, change: FloatArray) -> tuple[FloatArray, float, float]:
     """Return the shares that meet most of the needs, the fraction t that they meet, and dt / drho.
 
     The derivative is along this change of the needs.
@@ -105,7 +105,7 @@ def _meet_needs(rates: Rates, jobs: IntArray, need: Floats, change: Floats) -> t
     return program.shares(solution.x), t, float((solution.prices[rows] * change * per_step).sum() * t)
 
 
-def _interior_point(rates: Rates, jobs: IntArray, need: Floats, best: Floats) -> Floats:
+def _interior_point(rates: Rates, jobs: IntArray, need: FloatArray, best: FloatArray) -> FloatArray:
     """Return a point in the middle of the shares that meet the needs."""
     program = SharesProgram(rates)
     per_step = 1 / rates.fastest[jobs]

@@ -25,15 +25,15 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
-from mlsched.core.fields import IntArray
-from mlsched_rounds.solvers._linear import Floats, Program, Solved
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched_rounds.solvers._linear import Program, Solved
 from mlsched_rounds.solvers.shares import Rates
 
 #: Relative reduction of a bound, above the tolerance of HiGHS.
 SAFE = 1e-7
 
 
-def grid(start: float, end: float, count: int, first: float | None = None) -> Floats:
+def grid(start: float, end: float, count: int, first: float | None = None) -> FloatArray:
     """Return the borders of `count` intervals from start to end.
 
     The intervals are equal, or grow by a constant factor from `first` on.
@@ -55,7 +55,7 @@ def grid(start: float, end: float, count: int, first: float | None = None) -> Fl
 
 
 def total_jct_bound(
-    rates: Rates, steps: Floats, release: Floats, borders: Floats, *, deadline: Deadline | None = None
+    rates: Rates, steps: FloatArray, release: FloatArray, borders: FloatArray, *, deadline: Deadline | None = None
 ) -> float:
     """Return a lower bound on the sum of completion times less releases, seconds, of the jobs that can run.
 
@@ -76,7 +76,9 @@ def total_jct_bound(
     return float((solution.value * (1 - SAFE) + 0.5) * shortest.sum())
 
 
-def fluid_shares(rates: Rates, steps: Floats, borders: Floats, *, deadline: Deadline | None = None) -> Floats:
+def fluid_shares(
+    rates: Rates, steps: FloatArray, borders: FloatArray, *, deadline: Deadline | None = None
+) -> FloatArray:
     """Return the shares of each job's time on each type until the first border after now, from the bound's optimum.
 
     Args:
@@ -96,7 +98,7 @@ def fluid_shares(rates: Rates, steps: Floats, borders: Floats, *, deadline: Dead
     return np.clip(shares, 0.0, 1.0)
 
 
-def makespan_bound(rates: Rates, steps: Floats, release: Floats, *, deadline: Deadline | None = None) -> float:
+def makespan_bound(rates: Rates, steps: FloatArray, release: FloatArray, *, deadline: Deadline | None = None) -> float:
     """Return a lower bound on the last completion after the first release, seconds, of the jobs that can run."""
     jobs = _check_inputs(rates, steps)
     if not jobs.size:
@@ -121,14 +123,14 @@ def makespan_bound(rates: Rates, steps: Floats, release: Floats, *, deadline: De
     return float((ends[-2] + solution.value * (1 - SAFE)) * unit)
 
 
-def _check_inputs(rates: Rates, steps: Floats) -> IntArray:
+def _check_inputs(rates: Rates, steps: FloatArray) -> IntArray:
     if (steps < 0).any() or not np.isfinite(steps).all():
         raise InvalidInput("steps: every entry must be a finite number >= 0")
     fits = (rates.rate > 0) & (rates.gpus[:, None] <= rates.capacity)
     return np.flatnonzero((steps > 0) & fits.any(axis=1))
 
 
-def _running_modes(rates: Rates) -> tuple[Floats, IntArray, Floats]:
+def _running_modes(rates: Rates) -> tuple[FloatArray, IntArray, FloatArray]:
     """Return the modes of running: rates, shape (jobs, modes); the type of each mode; and the fraction of GPUs used.
 
     The modes are the types, and again the types for jobs that share their GPUs. A job that does not gain from sharing
@@ -145,7 +147,7 @@ Columns = tuple[IntArray, IntArray, IntArray, IntArray]
 
 
 def _solve_program(
-    rates: Rates, steps: Floats, release: Floats, borders: Floats, jobs: IntArray, deadline: Deadline | None
+    rates: Rates, steps: FloatArray, release: FloatArray, borders: FloatArray, jobs: IntArray, deadline: Deadline | None
 ) -> tuple[Solved, Columns]:
     """Return the optimum, and job, mode (`_running_modes`) and interval of each column y, as shares of the intervals.
 
@@ -173,13 +175,13 @@ def _solve_program(
 def _add_all_rows(
     program: Program,
     rates: Rates,
-    steps: Floats,
-    release: Floats,
-    begins: Floats,
-    lengths: Floats,
+    steps: FloatArray,
+    release: FloatArray,
+    begins: FloatArray,
+    lengths: FloatArray,
     jobs: IntArray,
     unit: float,
-    scale: Floats | None = None,
+    scale: FloatArray | None = None,
 ) -> tuple[Columns, IntArray, IntArray]:
     """Add the rows of the module's docstring; return the columns, and the rows of jobs and types.
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import BackendError
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.solvers._linear import Infeasible
-from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram, proportional
+from mlsched_rounds.solvers.shares import Optimum, Rates, SharesProgram, proportional
 
 #: Prices of the rising rows add up to 1. Below the first one is rounding; if all are, the largest counts.
 PRICED = 1e-7
@@ -23,7 +24,7 @@ PRICED = 1e-7
 ROUNDING = 1e-8
 
 
-def served(rates: Rates, shares: Floats, weight: Floats | None = None) -> Floats:
+def served(rates: Rates, shares: FloatArray, weight: FloatArray | None = None) -> FloatArray:
     """Return the service of each job in the units of max-min fairness; inf for a job that cannot run on any type."""
     able = rates.able
     units = np.full(len(rates.gpus), np.inf)
@@ -31,7 +32,7 @@ def served(rates: Rates, shares: Floats, weight: Floats | None = None) -> Floats
     return units
 
 
-def max_min(rates: Rates, *, weight: Floats | None = None, optimum: Optimum = "vertex") -> Floats:
+def max_min(rates: Rates, *, weight: FloatArray | None = None, optimum: Optimum = "vertex") -> FloatArray:
     """Return the shares under which the worst-served job is served best.
 
     Args:
@@ -48,7 +49,7 @@ def max_min(rates: Rates, *, weight: Floats | None = None, optimum: Optimum = "v
     return _solve_level(program, optimum=optimum)[0]
 
 
-def water_filling(rates: Rates, *, weight: Floats | None = None) -> Floats:
+def water_filling(rates: Rates, *, weight: FloatArray | None = None) -> FloatArray:
     """Return the shares whose served units, sorted, are lexicographically largest.
 
     The level of all jobs rises until some can rise no more: those whose rows have a price, since every optimum is tight
@@ -67,7 +68,7 @@ def water_filling(rates: Rates, *, weight: Floats | None = None) -> Floats:
 class _Filling:
     """The program of water filling, its rising jobs, and the highest service of each."""
 
-    def __init__(self, rates: Rates, per_step: Floats) -> None:
+    def __init__(self, rates: Rates, per_step: FloatArray) -> None:
         able = rates.able
         self.program = SharesProgram(rates)
         self.level = int(self.program.add_columns([1.0], 0.0, float((per_step * rates.fastest).max()))[0])
@@ -125,7 +126,7 @@ class _Filling:
         self.solver.change_low(row, level * (1 - ROUNDING))
 
 
-def _highest_rates(rates: Rates) -> Floats:
+def _highest_rates(rates: Rates) -> FloatArray:
     """Return the steps per second of each job with the complete cluster for itself."""
     fastest = np.argsort(-rates.rate, axis=1, kind="stable")
     room = np.take_along_axis(rates.capacity / rates.gpus[:, None], fastest, axis=1)
@@ -134,7 +135,7 @@ def _highest_rates(rates: Rates) -> Floats:
     return np.asarray((shares * np.take_along_axis(rates.rate, fastest, axis=1)).sum(axis=1))
 
 
-def _service_per_step(rates: Rates, weight: Floats | None) -> Floats:
+def _service_per_step(rates: Rates, weight: FloatArray | None) -> FloatArray:
     """Return the units of service of a step per second; 0 for a job that cannot run."""
     usual = (proportional(rates) * rates.rate).sum(axis=1)
     # A job that runs only on types without GPUs has a service of 0, whatever the unit.
@@ -143,7 +144,7 @@ def _service_per_step(rates: Rates, weight: Floats | None) -> Floats:
     return np.where(rates.fastest > 0, rates.gpus / (importance * usual), 0.0)
 
 
-def _solve_level(program: SharesProgram, *, optimum: Optimum = "vertex") -> tuple[Floats, Floats]:
+def _solve_level(program: SharesProgram, *, optimum: Optimum = "vertex") -> tuple[FloatArray, FloatArray]:
     solution = program.solve(maximise=True, optimum=optimum)
     if solution is None:
         raise BackendError("highs calls existing shares infeasible")

@@ -12,9 +12,10 @@ import numpy as np
 
 from mlsched.core.contract import objective_entry
 from mlsched.core.errors import BackendError
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.formulations.tables import OBJECTIVES
 from mlsched_rounds.instances import Instance
-from mlsched_rounds.solvers._linear import Floats, Program
+from mlsched_rounds.solvers._linear import Program
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Fractional:
     """
 
     value: float
-    shares: Floats
+    shares: FloatArray
 
 
 def fractional(instance: Instance, objective: str) -> Fractional:

@@ -17,8 +17,8 @@ import dataclasses
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
-from mlsched_rounds.solvers._linear import Floats, Optimum, Program
+from mlsched.core.fields import FloatArray, IntArray
+from mlsched_rounds.solvers._linear import Optimum, Program
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Rates:
             jobs do not share. Only bounds use it.
     """
 
-    rate: Floats
+    rate: FloatArray
     gpus: IntArray
     capacity: IntArray
-    paired: Floats | None = None
+    paired: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.paired is not None and self.paired.shape != self.rate.shape:
@@ -57,37 +57,37 @@ class Rates:
         return np.flatnonzero((self.rate > 0).any(axis=1))
 
     @property
-    def fastest(self) -> Floats:
+    def fastest(self) -> FloatArray:
         """Return each job's highest rate, single or paired, steps per second."""
-        fastest: Floats = self.rate.max(axis=1, initial=0.0)
+        fastest: FloatArray = self.rate.max(axis=1, initial=0.0)
         return fastest if self.paired is None else np.maximum(fastest, self.paired.max(axis=1, initial=0.0))
 
-    def advanced(self, shares: Floats) -> Floats:
+    def advanced(self, shares: FloatArray) -> FloatArray:
         """Return the steps per second of each job with these shares."""
-        steps: Floats = (self.rate * shares).sum(axis=1)
+        steps: FloatArray = (self.rate * shares).sum(axis=1)
         return steps
 
 
-def isolated(rates: Rates) -> Floats:
+def isolated(rates: Rates) -> FloatArray:
     """Return an equal part of every type for each job: c_m / (n s_j), at most all of its time."""
     return _at_most_one(rates.capacity / (max(1, len(rates.gpus)) * rates.gpus[:, None]))
 
 
-def proportional(rates: Rates) -> Floats:
+def proportional(rates: Rates) -> FloatArray:
     """Return each job's time in proportion to the types' GPUs: c_m / n, scaled so that a row's sum is 1."""
     total = max(1, int(rates.capacity.sum()))
     return np.tile(rates.capacity / total, (len(rates.gpus), 1))
 
 
-def _at_most_one(shares: Floats) -> Floats:
-    scale: Floats = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+def _at_most_one(shares: FloatArray) -> FloatArray:
+    scale: FloatArray = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     return scale
 
 
 class SharesProgram(Program):
     """The rows above, over a column for each job and type; `advance` adds a policy's requirements on jobs' rates."""
 
-    def __init__(self, rates: Rates, cost: Floats | None = None) -> None:
+    def __init__(self, rates: Rates, cost: FloatArray | None = None) -> None:
         super().__init__()
         self.rates = rates
         jobs, types = rates.rate.shape
@@ -97,16 +97,16 @@ class SharesProgram(Program):
         self.put(self.add_rows(-np.inf, 1.0, jobs)[:, None], self.x, 1.0)
         self.put(self.add_rows(-np.inf, rates.capacity.astype(np.float64)), self.x, rates.gpus[:, None])
 
-    def advance(self, jobs: IntArray, per_step: Floats, low: Floats | float = 0.0) -> IntArray:
+    def advance(self, jobs: IntArray, per_step: FloatArray, low: FloatArray | float = 0.0) -> IntArray:
         """Add rows per_step_j sum_m X_jm tau_jm >= low_j for some jobs, and return their numbers."""
         rows = self.add_rows(np.broadcast_to(np.asarray(low, dtype=np.float64), jobs.shape), np.inf)
         self.put(rows[:, None], self.x[jobs], self.rates.rate[jobs] * per_step[:, None])
         return rows
 
-    def shares(self, x: Floats) -> Floats:
+    def shares(self, x: FloatArray) -> FloatArray:
         """Return X of a solution, with rounding errors below 0 removed."""
-        result: Floats = np.clip(x[self.x], 0.0, 1.0)
+        result: FloatArray = np.clip(x[self.x], 0.0, 1.0)
         return result
 
 
-__all__ = ["Floats", "Optimum", "Rates", "SharesProgram", "isolated", "proportional"]
+__all__ = ["Optimum", "Rates", "SharesProgram", "isolated", "proportional"]

@@ -26,9 +26,9 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError, InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.formulation import Limits
-from mlsched_rounds.solvers._linear import Floats, Program, Solved
+from mlsched_rounds.solvers._linear import Program, Solved
 
 #: Knots of L, and the replacement of 0 in its logarithm.
 KNOTS, NOTHING = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0]), 1e-6
@@ -78,12 +78,12 @@ class Jobs:
     """
 
     gpus: IntArray
-    epochs: Floats
-    done: Floats
-    epoch: Floats
-    remaining: Floats
-    age: Floats
-    fair: Floats
+    epochs: FloatArray
+    done: FloatArray
+    epoch: FloatArray
+    remaining: FloatArray
+    age: FloatArray
+    fair: FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,13 +101,13 @@ class Planned:
     value: float
 
 
-def logarithm(share: Floats) -> Floats:
+def logarithm(share: FloatArray) -> FloatArray:
     """Return L, linear between the knots."""
-    result: Floats = np.interp(share, KNOTS, LOGARITHM)
+    result: FloatArray = np.interp(share, KNOTS, LOGARITHM)
     return result
 
 
-def weights(window: Window, jobs: Jobs) -> Floats:
+def weights(window: Window, jobs: Jobs) -> FloatArray:
     """Return pi_j = rho_j^lambda of jobs that are behind, rho_j^100 if less than a round remains, 1 for the others.
 
     rho_j = (t_j R + rem_j / sigma) / F_j.
@@ -115,11 +115,11 @@ def weights(window: Window, jobs: Jobs) -> Floats:
     late = (jobs.age + jobs.remaining / _gpu_share_of_job(window, jobs)) / jobs.fair
     power = np.where(jobs.remaining < window.seconds, LAST, window.fairness)
     with np.errstate(over="ignore"):
-        result: Floats = np.minimum(np.maximum(late, 1.0) ** power, HEAVIEST)
+        result: FloatArray = np.minimum(np.maximum(late, 1.0) ** power, HEAVIEST)
     return result
 
 
-def value(window: Window, jobs: Jobs, counts: IntArray, pi: Floats) -> float:
+def value(window: Window, jobs: Jobs, counts: IntArray, pi: FloatArray) -> float:
     """Return the program's objective when job j runs in `counts[j]` rounds."""
     plan = np.minimum(window.seconds * counts / jobs.epoch, jobs.epochs - jobs.done)
     rest = np.maximum(jobs.remaining - jobs.epoch * plan, 0.0)
@@ -160,7 +160,7 @@ def _gpu_share_of_job(window: Window, jobs: Jobs) -> float:
     return min(1.0, window.gpus / len(jobs.gpus))
 
 
-def _seconds_needed(window: Window, jobs: Jobs) -> Floats | None:
+def _seconds_needed(window: Window, jobs: Jobs) -> FloatArray | None:
     """Return the seconds that each job must run within the window to end in time; None if some job cannot."""
     spare = window.ratio * jobs.fair - jobs.age - window.rounds * window.seconds
     needed = np.maximum(jobs.remaining - np.maximum(spare, 0.0) * _gpu_share_of_job(window, jobs), 0.0)
@@ -181,7 +181,7 @@ class _Search:
         return program.solve(maximise=True, deadline=self.deadline, gap=self.gap, limits=self.limits)
 
 
-def _make_plan(window: Window, jobs: Jobs, pi: Floats, needed: Floats, search: _Search) -> IntArray | None:
+def _make_plan(window: Window, jobs: Jobs, pi: FloatArray, needed: FloatArray, search: _Search) -> IntArray | None:
     program, counts = _welfare_program(window, jobs, pi, needed)
     program.put(program.add_rows(-np.inf, [float(window.gpus * window.rounds)]), counts, jobs.gpus)
     solution = search.maximum(program)
@@ -191,7 +191,7 @@ def _make_plan(window: Window, jobs: Jobs, pi: Floats, needed: Floats, search: _
     return _apart(window, jobs, pi, needed, search) if runs is None else runs
 
 
-def _welfare_program(window: Window, jobs: Jobs, pi: Floats, needed: Floats) -> tuple[Program, IntArray]:
+def _welfare_program(window: Window, jobs: Jobs, pi: FloatArray, needed: FloatArray) -> tuple[Program, IntArray]:
     """Return the program over the number of rounds of each job, without a GPU limit, and the columns of the numbers."""
     n, program = len(jobs.gpus), Program()
     useful = np.ceil(jobs.epoch * (jobs.epochs - jobs.done) / window.seconds - 1e-9)
@@ -215,7 +215,7 @@ def _welfare_program(window: Window, jobs: Jobs, pi: Floats, needed: Floats) -> 
     return program, counts
 
 
-def _order_by_program(window: Window, jobs: Jobs, pi: Floats, counts: IntArray, search: _Search) -> IntArray | None:
+def _order_by_program(window: Window, jobs: Jobs, pi: FloatArray, counts: IntArray, search: _Search) -> IntArray | None:
     """Return the rounds of each job's `counts` runs, high pi early; None if they do not fit."""
     runs = _order_by_list(window, jobs, pi, counts) if window.order == "list" else None
     if runs is not None:
@@ -230,7 +230,7 @@ def _order_by_program(window: Window, jobs: Jobs, pi: Floats, counts: IntArray, 
     return None if solution is None else np.rint(solution.x[x]).astype(np.int64)
 
 
-def _order_by_list(window: Window, jobs: Jobs, pi: Floats, counts: IntArray) -> IntArray | None:
+def _order_by_list(window: Window, jobs: Jobs, pi: FloatArray, counts: IntArray) -> IntArray | None:
     """Fill the rounds in order; return None if that strands a job.
 
     First come jobs that must run in all remaining rounds, then jobs by pi.
@@ -248,7 +248,7 @@ def _order_by_list(window: Window, jobs: Jobs, pi: Floats, counts: IntArray) -> 
     return runs if not rest.any() else None
 
 
-def _apart(window: Window, jobs: Jobs, pi: Floats, needed: Floats, search: _Search) -> IntArray | None:
+def _apart(window: Window, jobs: Jobs, pi: FloatArray, needed: FloatArray, search: _Search) -> IntArray | None:
     """Solve the program with a column for each job and round."""
     program, counts = _welfare_program(window, jobs, pi, needed)
     n = len(jobs.gpus)

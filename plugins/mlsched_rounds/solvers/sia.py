@@ -12,13 +12,18 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import BackendError
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched_rounds.instances.goodput import POWER, WAITING, Configurations, costs
-from mlsched_rounds.solvers._linear import Floats, Program
+from mlsched_rounds.solvers._linear import Program
 
 
 def assign(
-    cost: Floats, configurations: Configurations, waiting: Floats, *, deadline: Deadline | None = None, gap: float = 0.0
+    cost: FloatArray,
+    configurations: Configurations,
+    waiting: FloatArray,
+    *,
+    deadline: Deadline | None = None,
+    gap: float = 0.0,
 ) -> IntArray:
     """Return each job's configuration of the least sum of costs, -1 for a job that waits at its cost of waiting.
 
@@ -42,10 +47,10 @@ def assign(
 
 
 def sia(
-    goodput: Floats,
+    goodput: FloatArray,
     configurations: Configurations,
     current: IntArray,
-    keeps: Floats,
+    keeps: FloatArray,
     *,
     power: float = POWER,
     waiting: float = WAITING,

@@ -11,25 +11,26 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram
+from mlsched.core.fields import FloatArray
+from mlsched_rounds.solvers.shares import Optimum, Rates, SharesProgram
 
 #: Start of Gavel's bisection, seconds, and its final gap.
 SHORTEST, LONGEST, APART = 100.0, 1e6, 1.05
 
 
-def duration(rates: Rates, shares: Floats, remaining: Floats) -> float:
+def duration(rates: Rates, shares: FloatArray, remaining: FloatArray) -> float:
     """Return the last end, seconds from now, of the jobs with remaining steps; inf if one of them gets no time."""
     jobs = np.flatnonzero(remaining > 0)
     with np.errstate(divide="ignore"):
         return float((remaining[jobs] / rates.advanced(shares)[jobs]).max(initial=0.0))
 
 
-def min_total_duration(rates: Rates, remaining: Floats, *, optimum: Optimum = "vertex") -> Floats:
+def min_total_duration(rates: Rates, remaining: FloatArray, *, optimum: Optimum = "vertex") -> FloatArray:
     """Return the shares that complete the remaining steps soonest. Jobs that cannot run are left out."""
     return _shares_of_duration(rates, remaining, optimum=optimum)
 
 
-def bisected_total_duration(rates: Rates, remaining: Floats, *, optimum: Optimum = "interior") -> Floats:
+def bisected_total_duration(rates: Rates, remaining: FloatArray, *, optimum: Optimum = "interior") -> FloatArray:
     """Return shares that end all jobs within the T at which Gavel's bisection stops."""
     able = np.where(rates.fastest > 0, remaining, 0.0)
     least = duration(rates, min_total_duration(rates, remaining), able)
@@ -60,7 +61,9 @@ def bisect(least: float) -> float:
     return feasible
 
 
-def _shares_of_duration(rates: Rates, remaining: Floats, *, optimum: Optimum, within: float | None = None) -> Floats:
+def _shares_of_duration(
+    rates: Rates, remaining: FloatArray, *, optimum: Optimum, within: float | None = None
+) -> FloatArray:
     """Return shares of the least total duration, or any that end all jobs `within` this number of seconds."""
     jobs = np.intersect1d(np.flatnonzero(remaining > 0), rates.able)
     if not jobs.size:

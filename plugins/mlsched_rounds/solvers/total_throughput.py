@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched_rounds.solvers.shares import Floats, Optimum, Rates, SharesProgram
+from mlsched.core.fields import FloatArray
+from mlsched_rounds.solvers.shares import Optimum, Rates, SharesProgram
 
 
-def max_sum(rates: Rates, *, optimum: Optimum = "vertex") -> Floats:
+def max_sum(rates: Rates, *, optimum: Optimum = "vertex") -> FloatArray:
     """Return the shares of the most steps per second, of all jobs together."""
     largest = rates.rate.max(initial=0.0)
     if largest == 0:

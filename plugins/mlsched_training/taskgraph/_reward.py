@@ -18,10 +18,10 @@ import dataclasses
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields
+from mlsched.core.fields import FloatArray
 from mlsched.core.params import NotNegative, check_range
 from mlsched.instances.taskgraph.columns import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations import outcome
@@ -29,7 +29,6 @@ from mlsched.simulation.taskgraph.iterations.log import Segments
 from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
-Floats = npt.NDArray[np.float64]
 JCT_TERMS = ("printed", "linear")
 
 
@@ -51,10 +50,10 @@ class Reward(ValidatedFields):
         super().__post_init__()
         check_range("beta1 to beta5", float(self._betas().sum()), 0, open_low=True)
 
-    def _betas(self) -> Floats:
+    def _betas(self) -> FloatArray:
         return np.array([self.beta1, self.beta2, self.beta3, self.beta4, self.beta5], dtype=np.float64)
 
-    def objectives(self, workload: Jobs, log: Segments) -> Floats:
+    def objectives(self, workload: Jobs, log: Segments) -> FloatArray:
         """Return the objectives, shape (5, jobs); values of unfinished jobs are undefined.
 
         All are in [0, 1], except that the linear JCT term has no lower end.
@@ -75,11 +74,11 @@ class Reward(ValidatedFields):
             ]
         )
 
-    def of_jobs(self, workload: Jobs, log: Segments) -> Floats:
+    def of_jobs(self, workload: Jobs, log: Segments) -> FloatArray:
         """Return the weighted sum of each finished job, shape (jobs,)."""
         return np.asarray(self._betas() / self._betas().sum() @ self.objectives(workload, log))
 
-    def at_ends(self, workload: Jobs, log: Segments) -> Floats:
+    def at_ends(self, workload: Jobs, log: Segments) -> FloatArray:
         """Return the part of `of_jobs` that a job earns when it ends, shape (jobs,)."""
         betas, objectives = self._betas(), self.objectives(workload, log)
         first = 0 if self.jct_term == "printed" else 1
@@ -97,7 +96,7 @@ def _mean_undisturbed(workload: Jobs) -> float:
     return max(float(references(workload)[0].mean()), 1.0)
 
 
-def references(workload: Jobs) -> tuple[Floats, Floats]:
+def references(workload: Jobs) -> tuple[FloatArray, FloatArray]:
     """Return each job's undisturbed ticks on one node, and its volume with every edge between nodes, shape (jobs,)."""
     paces, most = Paces(workload), workload.max_iterations
     alone = np.zeros(len(most))
@@ -113,7 +112,7 @@ def references(workload: Jobs) -> tuple[Floats, Floats]:
     return alone, np.asarray(sums[0] * most + sums[1] * (most - 1))
 
 
-def returns(ended: Floats, reward: Floats, at: Floats, step: float, steps: int, eta: float) -> Floats:
+def returns(ended: FloatArray, reward: FloatArray, at: FloatArray, step: float, steps: int, eta: float) -> FloatArray:
     """Return the discounted rewards of decisions (Section 3.4).
 
     The reward of a decision is the sum over i = 0..steps - 1 of eta^i times r_i. r_i is the reward of the jobs that
@@ -138,7 +137,7 @@ def returns(ended: Floats, reward: Floats, at: Floats, step: float, steps: int, 
     return sums
 
 
-def charges(arrival: Floats, ended: Floats, at: Floats, step: float, steps: int, eta: float) -> Floats:
+def charges(arrival: FloatArray, ended: FloatArray, at: FloatArray, step: float, steps: int, eta: float) -> FloatArray:
     """Return by how much the discounted job-ticks after each decision exceed those of a constant number of jobs.
 
     The result is the sum over i = 0..steps - 1 of eta^i times the integral over the (i+1)-th `step` after the decision
@@ -154,7 +153,7 @@ def charges(arrival: Floats, ended: Floats, at: Floats, step: float, steps: int,
     """
     begins, ends = np.sort(arrival), np.sort(ended)
 
-    def present(times: Floats) -> Floats:
+    def present(times: FloatArray) -> FloatArray:
         departures = np.searchsorted(ends, times, side="right")
         return np.asarray(np.searchsorted(begins, times, side="right") - departures, dtype=np.float64)
 

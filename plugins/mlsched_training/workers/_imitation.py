@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import BackendError
-from mlsched.core.losses.curves import FloatArray
+from mlsched.core.fields import FloatArray
 from mlsched.heuristics.workers.lp_mpc import work_values
 from mlsched.heuristics.workers.rates import feasible_cost
 from mlsched.instances.workers import Instance

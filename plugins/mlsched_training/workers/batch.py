@@ -18,14 +18,13 @@ import numpy.typing as npt
 from mlsched.core.aliases import Array
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, IntArray
+from mlsched.core.fields import EXACT, FloatArray, IntArray
 from mlsched.core.params import Number
 from mlsched.instances.workers import NEVER
 from mlsched.simulation.workers.log import PARTS
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, FIELDS, ITERATIONS_UNIT, TASKS_UNIT, Features, Mask, Phase
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload, never_start, startable
 
-Floats = npt.NDArray[np.float64]
 #: Time after every event.
 FAR = 2**62
 #: Bits of a slot's code: an action would make it faster; it can train; it has only workers or only PSs. The sum of the
@@ -62,7 +61,7 @@ class Step:
         trained: Whether the decision phase ended.
     """
 
-    reward: Floats
+    reward: FloatArray
     system_ms: IntArray
     absent: Mask
     halves: IntArray
@@ -217,7 +216,7 @@ class Batch:
         backlog = (self._arrived - self._pulled)[:, None]
         return np.concatenate([state.reshape(self._episodes, -1), backlog], axis=1)
 
-    def completion_s(self) -> Floats:
+    def completion_s(self) -> FloatArray:
         """Return the mean completion time of each episode's finished jobs, in seconds; NaN before the first."""
         is_finished = self.finish >= 0
         total = np.where(is_finished, self.finish - self._submit, 0).sum(axis=1)

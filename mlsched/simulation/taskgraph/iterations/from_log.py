@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.arguments import ValidatedFields, validate_arguments
 from mlsched.core.errors import InvalidInput, shorten
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import NotNegative, Number, Positive, Range, flatten_groups
 from mlsched.instances.traces import ABSENT, Nodes, Trace
 from mlsched.instances.traces.picked import from_eligible, picked, separated
@@ -24,8 +23,6 @@ from mlsched.simulation.taskgraph.iterations.gangs import Cluster, made_gangs
 from mlsched.simulation.taskgraph.iterations.rates import alike, typed
 from mlsched.simulation.taskgraph.iterations.shape import shapes
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
-
-Floats = npt.NDArray[np.float64]
 
 #: Thousandths of a GPU, the unit of traces.
 GPU = 1000
@@ -220,7 +217,7 @@ def _count_requeued(trace: Trace) -> int:
     return len(np.unique(runs.job[1:][again]))
 
 
-def _rounding_notes(submit: IntArray, arrival: IntArray, tick: float, ticks: Floats) -> list[str]:
+def _rounding_notes(submit: IntArray, arrival: IntArray, tick: float, ticks: FloatArray) -> list[str]:
     """Describe submissions that are rounded down to ticks, and jobs that are short compared with a tick."""
     notes = []
     if late := round(float(((submit - submit[0]) - arrival * tick).max(initial=0)), 3):

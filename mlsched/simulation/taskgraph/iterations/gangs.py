@@ -5,12 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.fields import UNLIMITED, FloatArray, IntArray
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,9 +33,9 @@ def made_gangs(
     pause_cost: IntArray,
     movement: str,
     arrival: IntArray,
-    ticks: Floats,
+    ticks: FloatArray,
     iteration: float,
-    factor: Floats,
+    factor: FloatArray,
     source: str,
     eligible: IntArray | None = None,
     classes: IntArray | None = None,

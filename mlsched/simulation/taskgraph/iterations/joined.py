@@ -28,7 +28,7 @@ import numpy as np
 from mlsched.core.aliases import Columns
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import CountOrNone, Positive, Range, check_size
 from mlsched.core.safe_open import shown_path
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, serve, training_graph
@@ -119,7 +119,7 @@ def joined(
     )
 
 
-def _servers_for_load(sizes: IntArray, running: mlfs.Floats, arrival: IntArray, load: float) -> int:
+def _servers_for_load(sizes: IntArray, running: FloatArray, arrival: IntArray, load: float) -> int:
     """Return the servers for this load on their GPUs while jobs arrive.
 
     They have room for the largest job with its parameter server.
@@ -159,7 +159,7 @@ class _Models:
         """Return the loss columns of `Jobs`."""
         return {"loss": np.array(self._losses)} if self._losses else {}
 
-    def templates(self, rng: np.random.Generator, sizes: IntArray, most: IntArray, batches: mlfs.Floats) -> IntArray:
+    def templates(self, rng: np.random.Generator, sizes: IntArray, most: IntArray, batches: FloatArray) -> IntArray:
         """Return the template of each job, shape (jobs,).
 
         Args:
@@ -207,7 +207,7 @@ class _Models:
         table = np.pad(table, (0, self.iterations - span), mode="edge")
         self.made.close(size, table, table * (1 + self.error * rng.uniform(-0.1, 0.1)))
 
-    def _accuracies_along(self, rng: np.random.Generator, span: int) -> mlfs.Floats:
+    def _accuracies_along(self, rng: np.random.Generator, span: int) -> FloatArray:
         """Draw a recorded run, add its losses as a table, and return accuracies after 0 to `span` iterations of it."""
         run = self._runs[int(rng.integers(len(self._runs)))]
         at = np.linspace(run.steps[0], run.steps[-1], span + 1)

@@ -32,11 +32,10 @@ import dataclasses
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.aliases import Columns, Data
 from mlsched.core.arguments import validate_arguments
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.core.params import Count, Positive, Range
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, partition, training_graph
 from mlsched.instances.taskgraph.columns import FULL_ACCURACY
@@ -44,8 +43,6 @@ from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.generate import GPUS, SERVER
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.sources import ERROR_NEW, ERROR_SEEN
-
-Floats = npt.NDArray[np.float64]
 
 #: A tick is a second.
 TICK_MS = 1000
@@ -82,7 +79,7 @@ class Templates:
         """Return the length of a column."""
         return len(self.columns.get(name, ()))
 
-    def close(self, size: int, table: Floats, told: Floats) -> None:
+    def close(self, size: int, table: FloatArray, told: FloatArray) -> None:
         """Complete the last graph's template with its GPUs, accuracies, and the accuracies told (shares of 1)."""
         for values in (table, np.maximum.accumulate(np.clip(told, 0, 1))):
             self.add(accuracy=np.floor(FULL_ACCURACY * values).astype(np.int64))
@@ -163,7 +160,7 @@ def cluster(servers: int) -> Data:
 
 
 def agreed(
-    rng: np.random.Generator, accuracy: IntArray, most: IntArray, arrival: IntArray, estimated: Floats
+    rng: np.random.Generator, accuracy: IntArray, most: IntArray, arrival: IntArray, estimated: FloatArray
 ) -> Columns:
     """Return the columns of `Jobs` on which users and the cluster agree.
 
@@ -221,7 +218,7 @@ def links(rng: np.random.Generator, batches: int) -> tuple[Link, Link]:
     return between, syncing
 
 
-def rising(rng: np.random.Generator, iterations: int) -> Floats:
+def rising(rng: np.random.Generator, iterations: int) -> FloatArray:
     """Draw accuracies after 0, 1, ... iterations, rising exponentially from guessing; shares of 1."""
     final, rate = final_accuracy(rng), rng.uniform(1.5, 5) / iterations
     return np.asarray(GUESSING + (final - GUESSING) * (1 - np.exp(-rate * np.arange(iterations + 1))))
@@ -272,7 +269,7 @@ def _add_edge(columns: Templates, u: int, v: int, lag: int, link: Link) -> None:
     columns.add(edge_from=u, edge_to=v, edge_lag=lag, edge_volume=link.volume, edge_delay=link.delay)
 
 
-def errors(rng: np.random.Generator, jobs: int) -> Floats:
+def errors(rng: np.random.Generator, jobs: int) -> FloatArray:
     """Draw relative errors of estimated running times; for half of the jobs, the model has not been seen before."""
     mean = np.where(rng.random(jobs) < 0.5, ERROR_SEEN, ERROR_NEW)
     return np.asarray(mean * rng.uniform(-2, 2, jobs))

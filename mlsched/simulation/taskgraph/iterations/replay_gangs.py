@@ -12,9 +12,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Segments
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
@@ -23,7 +22,6 @@ from mlsched.simulation.wake import Wake
 WHOLE = 10**6
 #: Sums of two such numbers are exact in 64 bits.
 MOST = 2**62
-Flags = npt.NDArray[np.bool_]
 
 
 def is_sound(jobs: Jobs, options: Options, scheduling_events: Wake, log: Segments) -> bool | None:
@@ -152,7 +150,7 @@ class _Check:
         strayed = again & ~failed & has_moved & (self.movement != "anytime")
         return not (wrong | bad_pause | strayed).any()
 
-    def _fails_at_end(self) -> Flags:
+    def _fails_at_end(self) -> BoolArray:
         """Return for each segment whether one of its nodes fails at its end."""
         fails = np.zeros(len(self.job), dtype=np.bool_)
         jobs = self.jobs

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.record import specs
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING, WAITING
@@ -28,7 +28,6 @@ from mlsched.simulation.taskgraph.losses import samples
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.view import View
 
-Flags = npt.NDArray[np.bool_]
 
 #: Columns that snapshots show as stored.
 _OF_JOBS = ("job_id", "stop_after", "first_start", "preemptions")
@@ -139,7 +138,7 @@ class Sight:
         return self._gained_until(self._now)
 
     @functools.cached_property
-    def _in_later_iteration(self) -> Flags:
+    def _in_later_iteration(self) -> BoolArray:
         """Return which jobs have finished an iteration in the current segment, shape (jobs,)."""
         begin, head = self._begin_and_head
         return np.asarray((begin >= 0) & ((self._now - begin) * WHOLE >= head))
@@ -159,7 +158,7 @@ class Sight:
         )
 
     @functools.cached_property
-    def _busy_time(self) -> Flags:
+    def _busy_time(self) -> BoolArray:
         return np.asarray(self.jobs["placed"] > 0)
 
     @property

@@ -6,17 +6,14 @@ A peak is the largest use at one moment, over all nodes and, if the log names no
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.instances.traces import Nodes
 from mlsched.simulation.nodes import MOST_NODES, RESOURCES, amount
 from mlsched.simulation.taskgraph.iterations.asked import Asked
 from mlsched.simulation.taskgraph.iterations.lint import held
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
-
-Floats = npt.NDArray[np.float64]
 
 #: GPUs (or CPUs) of a node, if the log's jobs do not need more on one.
 A_NODE = 8
@@ -25,7 +22,7 @@ LOAD = 0.8
 _GPU = RESOURCES.index("gpu_milli")
 
 
-def for_load(asked: Asked, arrival: IntArray, ticks: Floats, load: float) -> tuple[IntArray, str]:
+def for_load(asked: Asked, arrival: IntArray, ticks: FloatArray, load: float) -> tuple[IntArray, str]:
     """Return equal nodes (nodes, RESOURCES) for a load while jobs arrive, and a sentence on them.
 
     The load is the mean use until the last arrival over the capacity, if each job started at its arrival. Logs whose

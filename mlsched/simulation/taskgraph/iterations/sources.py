@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.arguments import validate_arguments
 from mlsched.core.params import Count, Positive, Range
@@ -18,8 +17,6 @@ from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
 from mlsched.simulation.taskgraph.iterations.shape import shapes
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 #: GPUs of drawn gangs -> share of the jobs.
 GANGS = {1: 0.8, 2: 0.08, 4: 0.07, 8: 0.05}

@@ -10,9 +10,8 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, IntArray
 from mlsched.core.record import lazy_record
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.simulation.taskgraph.iterations.sight import Sight, makers
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.placements import Placements
     from mlsched.simulation.taskgraph.iterations.state import JobState
 
-Flags = npt.NDArray[np.bool_]
 
 #: Columns of jobs and of tasks that the workload has, one entry per job, or per task of its templates.
 _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
@@ -236,7 +234,7 @@ class _Learning:
         return np.asarray(self._true[self._table[template], np.minimum(finished, self._true.shape[1] - 1)])
 
 
-def ticks(duration: IntArray, scale: IntArray, once: Flags) -> IntArray:
+def ticks(duration: IntArray, scale: IntArray, once: BoolArray) -> IntArray:
     """Return observed durations in integer ticks: at least 1 if positive.
 
     For a job of one iteration (`once`) they are rounded up, as its end is; for others to the nearest, since they add

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, Shares
-from mlsched_rounds.solvers.shares import Floats
 
 #: Steps per second of a job on a type on which it cannot run.
 CANNOT = 1e-10
@@ -31,7 +31,7 @@ class _AlloX:
     def __init__(self, readings: Readings) -> None:
         self.given: dict[int, int] = {}
 
-    def __call__(self, query: Asked) -> Floats:
+    def __call__(self, query: Asked) -> FloatArray:
         if (query.gpus != 1).any():
             where = int(np.flatnonzero(query.gpus != 1)[0])
             raise InvalidInput(
@@ -60,7 +60,7 @@ class _Gangs:
     def __init__(self, readings: Readings) -> None:
         self.given: dict[int, list[int]] = {}
 
-    def __call__(self, query: Asked) -> Floats:
+    def __call__(self, query: Asked) -> FloatArray:
         jobs, size = query.jobs.tolist(), dict(zip(query.jobs.tolist(), query.gpus.tolist(), strict=True))
         self.given = {job: kinds for job, kinds in self.given.items() if job in size}
         keep = {job: kinds for job, kinds in self.given.items() if size[job] == 1}

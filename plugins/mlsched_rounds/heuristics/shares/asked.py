@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched_rounds.heuristics.accounts import Unit
 from mlsched_rounds.heuristics.pairs import Together
-from mlsched_rounds.solvers.shares import Floats, Optimum
+from mlsched_rounds.solvers.shares import Optimum
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Asked:
     """
 
     jobs: IntArray
-    rate: Floats
+    rate: FloatArray
     gpus: IntArray
-    weight: Floats
-    remaining: Floats
-    age: Floats
-    served: Floats
+    weight: FloatArray
+    remaining: FloatArray
+    age: FloatArray
+    served: FloatArray
     capacity: IntArray
     types: tuple[str, ...]
     runs: npt.NDArray[np.bool_]
@@ -69,7 +69,7 @@ class Readings:
 
 #: Time shares, shape (jobs, types); under a policy that packs, (units, types). A policy with memory lists its fields in
 #: `remembers`, each a dictionary by the jobs' numbers.
-Shares = Callable[[Asked], Floats]
+Shares = Callable[[Asked], FloatArray]
 
 
 def remembered(shares: Shares) -> dict[str, list[Any]]:

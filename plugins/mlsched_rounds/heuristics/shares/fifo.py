@@ -17,8 +17,8 @@ import random
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, Shares
-from mlsched_rounds.solvers.shares import Floats
 
 
 class _Fifo:
@@ -30,7 +30,7 @@ class _Fifo:
         self.stale, self.draw = readings.fifo == "stale", random.Random(readings.seed)
         self.given: dict[int, str] = {}
 
-    def __call__(self, query: Asked) -> Floats:
+    def __call__(self, query: Asked) -> FloatArray:
         here = dict(zip(query.jobs.tolist(), query.gpus.tolist(), strict=True))
         free = dict(zip(query.types, query.capacity.tolist(), strict=True))
         able = {
@@ -78,7 +78,7 @@ class _Fifo:
                 entries.remove(sample)
 
 
-def in_order(query: Asked, order: list[int]) -> Floats:
+def in_order(query: Asked, order: list[int]) -> FloatArray:
     """Return shares of 1 in `order`: each row gets its fastest type with enough free GPUs, until one never fits."""
     free = query.capacity.tolist()
     alphabet = sorted(range(len(query.types)), key=lambda m: query.types[m])

@@ -9,9 +9,10 @@ If most jobs are shorter than a round, choose a shorter one.
 
 from __future__ import annotations
 
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, Shares
 from mlsched_rounds.solvers.fluid import fluid_shares, grid, makespan_bound
-from mlsched_rounds.solvers.shares import Floats, Rates
+from mlsched_rounds.solvers.shares import Rates
 
 #: Number of intervals of the program.
 INTERVALS = 30
@@ -21,7 +22,7 @@ def _start(readings: Readings) -> Shares:
     return lambda query: shares(query, readings.first)
 
 
-def shares(query: Asked, first: float) -> Floats:
+def shares(query: Asked, first: float) -> FloatArray:
     """Return the shares of the first interval, which lasts `first` seconds."""
     rates = Rates(query.rate, query.gpus, query.capacity)
     end = 2 * makespan_bound(rates, query.remaining, 0.0 * query.remaining)

@@ -13,10 +13,10 @@ import random
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.heuristics.accounts import Unit
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings
 from mlsched_rounds.heuristics.shares.isolated import equal_parts
-from mlsched_rounds.solvers.shares import Floats
 
 #: Least sum of relative rates at which a pair is kept.
 WORTH = 1.0
@@ -29,7 +29,7 @@ class _Gandiva:
         self.draw = random.Random(readings.seed)
         self.pairs: set[Unit] = set()
 
-    def __call__(self, query: Asked) -> Floats:
+    def __call__(self, query: Asked) -> FloatArray:
         gpus = dict(zip(query.jobs.tolist(), query.gpus.tolist(), strict=True))
         rate = dict(zip(query.jobs.tolist(), query.rate, strict=True))
         self.pairs = {
@@ -59,7 +59,7 @@ class _Gandiva:
         return rest
 
 
-def _relative_rate_sum(query: Asked, rate: dict[int, Floats], pair: Unit) -> float:
+def _relative_rate_sum(query: Asked, rate: dict[int, FloatArray], pair: Unit) -> float:
     """Return the sum of both jobs' relative rates over all types; 0 for a pair that does not fit on a type."""
     assert query.together is not None
     together = query.together(*pair)

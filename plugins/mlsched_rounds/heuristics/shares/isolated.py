@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, Shares
-from mlsched_rounds.solvers.shares import Floats
 
 
 def _start(readings: Readings) -> Shares:
@@ -20,17 +20,17 @@ def _start_fair(readings: Readings) -> Shares:
     return lambda query: equal_parts(query, np.ones(len(query.jobs)))
 
 
-def shares(query: Asked) -> Floats:
+def shares(query: Asked) -> FloatArray:
     """Return c_m / n / s_j, with a sum of at most 1 in each row."""
     return equal_parts(query, query.gpus)
 
 
-def equal_parts(query: Asked, gpus: np.ndarray) -> Floats:
+def equal_parts(query: Asked, gpus: np.ndarray) -> FloatArray:
     """Return an equal part of every type for each entry of `gpus`, divided by the entry."""
     result = query.capacity / max(1, len(gpus)) / gpus[:, None]
     # Gavel's program sorts types by the alphabet; sums of floats depend on the order.
     total = result[:, np.argsort(np.array(query.types), kind="stable")].sum(axis=1, keepdims=True)
-    limited: Floats = result / np.maximum(total, 1.0)
+    limited: FloatArray = result / np.maximum(total, 1.0)
     return limited
 
 

@@ -10,15 +10,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, Shares
 from mlsched_rounds.solvers.finish_time import Progress, finish_time_fairness
 from mlsched_rounds.solvers.max_min import max_min, water_filling
-from mlsched_rounds.solvers.shares import Floats, Rates, isolated
+from mlsched_rounds.solvers.shares import Rates, isolated
 from mlsched_rounds.solvers.total_duration import bisected_total_duration
 from mlsched_rounds.solvers.total_throughput import max_sum
 
 
-def _rates(query: Asked, rate: Floats | None = None) -> Rates:
+def _rates(query: Asked, rate: FloatArray | None = None) -> Rates:
     return Rates(query.rate if rate is None else rate, query.gpus, query.capacity)
 
 
@@ -61,7 +62,7 @@ class _FinishTime:
     alone: dict[int, float] = dataclasses.field(default_factory=dict)
     before: dict[int, list[float]] = dataclasses.field(default_factory=dict)  # remaining steps, isolated rate
 
-    def __call__(self, query: Asked) -> Floats:
+    def __call__(self, query: Asked) -> FloatArray:
         rates, jobs = _rates(query), query.jobs.tolist()
         pace = rates.advanced(isolated(rates))
         for job, rest in zip(jobs, query.remaining.tolist(), strict=True):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.fields import FloatArray
 from mlsched_rounds.heuristics.shares.asked import Asked, Policy, Readings, Shares
 from mlsched_rounds.heuristics.shares.fifo import in_order
-from mlsched_rounds.solvers.shares import Floats
 
 
-def _shortest_first(query: Asked) -> Floats:
+def _shortest_first(query: Asked) -> FloatArray:
     """Return shares by SRPT: remaining GPU-seconds on the fastest type."""
     with np.errstate(divide="ignore"):
         rest = query.remaining / query.rate.max(axis=1, initial=0.0) * query.gpus
     return in_order(query, np.argsort(rest, kind="stable").tolist())
 
 
-def _least_served_first(query: Asked) -> Floats:
+def _least_served_first(query: Asked) -> FloatArray:
     """Return shares by LAS: GPU-seconds so far."""
     return in_order(query, np.argsort(query.served, kind="stable").tolist())
 

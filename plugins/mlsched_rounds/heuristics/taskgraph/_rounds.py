@@ -17,11 +17,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import BoolArray, FloatArray, IntArray
 from mlsched.core.params import Range
 from mlsched.heuristics.taskgraph.measures import (
-    Flags,
-    Floats,
     by_job,
     iteration_ticks,
     per_job,
@@ -61,14 +59,14 @@ class Typed:
 
     job: IntArray
     name: IntArray
-    rate: Floats
+    rate: FloatArray
     gpus: IntArray
-    remaining: Floats
-    done: Floats
-    age: Floats
-    ran: Floats
-    pause: Floats
-    served: Floats
+    remaining: FloatArray
+    done: FloatArray
+    age: FloatArray
+    ran: FloatArray
+    pause: FloatArray
+    served: FloatArray
     kind: IntArray
     last: IntArray
     capacity: IntArray
@@ -128,12 +126,12 @@ def _amount_per_type(snapshot: Snapshot, types: int, column: int) -> IntArray:
     return result
 
 
-def _allowed_types(snapshot: Snapshot, types: int) -> Flags:
+def _allowed_types(snapshot: Snapshot, types: int) -> BoolArray:
     """Return which types have a node that may run tasks of the class, shape (classes, types)."""
     return np.array([(snapshot.eligible[:, snapshot.node_type == m] > 0).any(axis=1) for m in range(types)]).T
 
 
-def _possible_types(placer: Placer, jobs: IntArray, types: int) -> Flags:
+def _possible_types(placer: Placer, jobs: IntArray, types: int) -> BoolArray:
     """Return on which types a job can run, shape (jobs, types).
 
     Its tasks must fit the empty nodes of the type, all at once if they start together, and nodes to which it is fixed
@@ -156,7 +154,7 @@ def _possible_types(placer: Placer, jobs: IntArray, types: int) -> Flags:
     return np.asarray(every[jobs])
 
 
-def _leave_out_crowded(placer: Placer, jobs: IntArray, fits: Flags, fixed: IntArray, every: Flags) -> None:
+def _leave_out_crowded(placer: Placer, jobs: IntArray, fits: BoolArray, fixed: IntArray, every: BoolArray) -> None:
     """Exclude types on which the tasks of a job do not all fit at once.
 
     Such a job would get GPUs there and never start. The search stops at a limit of work. If it excludes every type, all
@@ -169,7 +167,7 @@ def _leave_out_crowded(placer: Placer, jobs: IntArray, fits: Flags, fixed: IntAr
         fixed: Node to which each task is fixed, shape (tasks,), or -1.
         every: Types of each job, shape (jobs, types); changed in place.
     """
-    snapshot, lookup = placer.snapshot, dict[tuple[bytes, bytes], Flags]()
+    snapshot, lookup = placer.snapshot, dict[tuple[bytes, bytes], BoolArray]()
     first = np.searchsorted(snapshot.task_job, np.arange(len(snapshot.arrival) + 1))
     together = (snapshot.gang == 1) | (snapshot.simulator == "iterations")
     together[snapshot.task_job[fixed >= 0]] = False  # a job that has run on these nodes fits there
@@ -187,7 +185,7 @@ def _leave_out_crowded(placer: Placer, jobs: IntArray, fits: Flags, fixed: IntAr
             every[job] &= result
 
 
-def _packs_on_empty_nodes(placer: Placer, tasks: slice, may: Flags) -> bool:
+def _packs_on_empty_nodes(placer: Placer, tasks: slice, may: BoolArray) -> bool:
     """Return whether the tasks fit on empty nodes at once. `may`: allowed nodes, shape (tasks, nodes)."""
     snapshot, need = placer.snapshot, placer.held[tasks]
     query = np.flatnonzero(need.any(axis=0))
@@ -275,7 +273,7 @@ class _Round:
             if row in coming or (not self._take_nodes_back(row) if self._left[row] else self._waiting_tasks(row)):
                 self._start(row, kind)
 
-    def _candidate_jobs(self) -> Flags:
+    def _candidate_jobs(self) -> BoolArray:
         """Return the jobs that gave up their nodes, and those with waiting tasks that may fit."""
         snapshot, waiting = self._placer.snapshot, np.flatnonzero(self._placer.open)
         fits = np.zeros(len(snapshot.arrival), dtype=np.bool_)

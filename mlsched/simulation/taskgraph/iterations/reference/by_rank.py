@@ -21,9 +21,8 @@ import heapq
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.heuristics.taskgraph.preemption import within_capacity
-from mlsched.simulation.bound.pieces import Floats
 from mlsched.simulation.taskgraph.iterations.log import FINISH, MOVE, PAUSE
 from mlsched.simulation.taskgraph.iterations.reference.packing import Nodes, Packing
 from mlsched.simulation.taskgraph.iterations.reference.question import Held, Question
@@ -38,7 +37,7 @@ class ByRank:
         completion: Completion of each job, in ticks.
     """
 
-    def __init__(self, asked: Question, power: float, factor: Floats) -> None:
+    def __init__(self, asked: Question, power: float, factor: FloatArray) -> None:
         count = len(asked.release)
         self.asked, self.now = asked, 0
         self.need = np.array([rows.sum(axis=0) for rows in asked.tasks])[asked.kind]

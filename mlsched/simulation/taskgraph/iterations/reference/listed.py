@@ -13,15 +13,14 @@ import heapq
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
-from mlsched.simulation.bound.pieces import Floats
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.taskgraph.iterations.reference.board import Board
 from mlsched.simulation.taskgraph.iterations.reference.question import Question
 
 Schedule = tuple[IntArray, list[list[int]], Board]
 
 
-def listed(asked: Question, suggested: Floats) -> Schedule:
+def listed(asked: Question, suggested: FloatArray) -> Schedule:
     """Start jobs in the order of their suggested starts, as soon as they fit.
 
     Returns:

@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
-from mlsched.simulation.bound.pieces import Floats
+from mlsched.core.fields import FloatArray, IntArray
 from mlsched.simulation.taskgraph.iterations.reference.by_rank import ByRank
 from mlsched.simulation.taskgraph.iterations.reference.question import Question
 
@@ -61,8 +60,8 @@ def search(asked: Question, moves: int, seed: int, told: Told, kept: Kept) -> in
 
 
 def _changed_trace(
-    requests: Question, schedule: ByRank, factor: Floats, waits: IntArray, rng: np.random.Generator
-) -> Floats:
+    requests: Question, schedule: ByRank, factor: FloatArray, waits: IntArray, rng: np.random.Generator
+) -> FloatArray:
     """Return changed factors for a waiting job and some jobs present during its wait."""
     waiting = np.flatnonzero(waits > 0)
     first = int(rng.choice(waiting, p=waits[waiting] / waits[waiting].sum()))
